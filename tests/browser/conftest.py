@@ -16,8 +16,9 @@ from filelock import FileLock
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.complaints import Complaints
-from tests.support.pages import Pages
+from tests.support.pages import NewPage, Pages
 from tests.support.runs import SMALL_RUN
+from tests.support.screens import PHONE
 from tests.support.server import TINY_MODEL, Server, running
 from tests.support.stage import Stage
 from tests.support.wheel import unpacked_wheel
@@ -114,14 +115,14 @@ def complaints(_complaints: Complaints) -> Iterator[Complaints]:
 
 
 @pytest.fixture
-def new_page(_pages: Pages, complaints: Complaints) -> Iterator[Callable[..., Page]]:
+def new_page(_pages: Pages, complaints: Complaints) -> Iterator[NewPage]:
     """Opens a page that knows of no other; options are those of `browser.new_context`, and see `Pages`."""
     yield _pages.new
     _pages.take_back()
 
 
 @pytest.fixture
-def visit(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+def visit(new_page: NewPage, server: Server) -> NewPage:
     """Opens an address of the server; options are those of `new_page`."""
 
     def open_it(address: str, **options: Any) -> Page:
@@ -134,6 +135,12 @@ def visit(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
 
 
 @pytest.fixture
-def stage(new_page: Callable[..., Page], server: Server) -> Stage:
+def stage(new_page: NewPage, server: Server) -> Stage:
     """A viewer at a desktop, whose server has its model ready."""
     return Stage(new_page(), server)
+
+
+@pytest.fixture
+def phone(new_page: NewPage, server: Server) -> Stage:
+    """A viewer with a phone."""
+    return Stage(new_page(**PHONE), server)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.block import wait_for_values
+from tests.support.pages import NewPage
 from tests.support.runs import PLACE, WORDS, export, share
 from tests.support.screens import DESKTOP, PHONE, SCHEMES, VIEWS, ZOOMED, flaws
 from tests.support.server import Server
@@ -31,8 +32,7 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll(".page *")]
 
 
 def look(stage: Stage, run: str, view: str) -> None:
-    stage.show(run, PLACE + view).expect_step(3)
-    stage.expect_view(view)
+    stage.show(run, PLACE + view).expect_step(3).expect_view(view)
     stage.rest()
 
 
@@ -202,7 +202,7 @@ def moments(page: Page, server: Server) -> Iterator[str]:
 
 
 @pytest.fixture
-def viewer(new_page: Callable[..., Page], server: Server, screen: dict[str, Any]) -> Stage:
+def viewer(new_page: NewPage, server: Server, screen: dict[str, Any]) -> Stage:
     return Stage(new_page(**screen, reduced_motion="reduce"), server)
 
 
@@ -251,7 +251,7 @@ def test_the_first_thirty_seconds(viewer: Stage, schemes: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize("size", [(700, 500), (360, 520)], ids=["wide", "narrow"])
-def test_an_embed(new_page: Callable[..., Page], server: Server, short_run: str, size: tuple[int, int]) -> None:
+def test_an_embed(new_page: NewPage, server: Server, short_run: str, size: tuple[int, int]) -> None:
     page = new_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
     page.goto(f"{server.url}embed/{share(server, short_run, **WORDS).id}")
     expect(page.locator("html[data-step='3']")).to_be_attached()
@@ -265,7 +265,7 @@ def test_a_window_of_half_the_size_scrolls_only_downwards(viewer: Stage, short_r
         assert viewer.overflow() <= 0, view
 
 
-def test_text_of_twice_the_size_fits_a_phone(new_page: Callable[..., Page], server: Server, short_run: str) -> None:
+def test_text_of_twice_the_size_fits_a_phone(new_page: NewPage, server: Server, short_run: str) -> None:
     page = new_page(viewport={"width": 390, "height": 844}, has_touch=True)
     stage = Stage(page, server)
     look(stage, short_run, "head")

@@ -5,7 +5,7 @@ server was told to believe. Whatever a page asks for, and whatever it leads to, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 from tests.support.complaints import Complaints
 from tests.support.jupyter import Jupyter, jupyter
 from tests.support.nginx import BELOW_A_PATH, nginx_before
+from tests.support.pages import NewPage
 from tests.support.runs import share
 from tests.support.server import Server
 from tests.support.stage import Stage, open_file, share_by_dialog
@@ -84,7 +85,7 @@ def front(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Ite
 
 
 @pytest.fixture
-def page(new_page: Callable[..., Page], front: Front) -> Iterator[Page]:
+def page(new_page: NewPage, front: Front) -> Iterator[Page]:
     """A page of somebody who is logged in where that is asked for. It is closed before its proxy is."""
     page = new_page(own=True)
     if front.login:

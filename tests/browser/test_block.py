@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import requests
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.block import rows_of, wait_for_values
 from tests.support.complaints import Complaints
 from tests.support.numbers import ROUNDING, number
+from tests.support.pages import NewPage
 from tests.support.screens import PHONE
-from tests.support.stage import Stage, box_of
+from tests.support.stage import Stage, box_of, found_in
 
 LAYER, STEP = 13, 2
 
@@ -96,8 +95,7 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
     walk.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         stage.page.keyboard.press(key)
-    found = re.search(r"number (\d+) of 576; (\S+); the output of layer 12", said(walk))
-    assert found
+    found = found_in(said(walk), r"number (\d+) of 576; (\S+); the output of layer 12")
     assert int(found[1]) > 2
     assert same(found[2], float(exact["resid_in"][int(found[1])]))
     assert f"layer={LAYER}&" in stage.page.url, "the arrow keys are the cursor's while it walks"
@@ -105,15 +103,12 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
     box = box_of(area.get_by_role("button", name=re.compile("^Head 7 looks most at")))
     for left in (14, 16):
         stage.page.mouse.move(box["x"] - left, box["y"] + box["height"] / 2)
-    key = re.search(r"position (\d+)", area.get_by_text(re.compile(r"^key at position \d+")).inner_text())
-    weight = re.search(r"weight (\S+)", area.get_by_text(re.compile(r"^weight \d\.\d+")).inner_text())
-    assert key
-    assert weight
+    key = found_in(area.get_by_text(re.compile(r"^key at position \d+")).inner_text(), r"position (\d+)")
+    weight = found_in(area.get_by_text(re.compile(r"^weight \d\.\d+")).inner_text(), r"weight (\S+)")
     scores = exact["attn.scores"][7]
     assert same(weight[1], float(exact["attn.weights"][7, int(key[1])]))
-    score, largest, total = re.findall(
-        r"[\d.\u2212]*\d\.\d+", area.get_by_text(re.compile("^softmax: exp")).inner_text()
-    )
+    softmax = area.get_by_text(re.compile("^softmax: exp")).inner_text()
+    score, largest, total = re.findall(r"[\d.\u2212]*\d\.\d+", softmax)
     assert same(score, float(scores[int(key[1])]))
     assert same(largest, float(scores.max()))
     assert same(total, float(np.exp(scores - scores.max()).sum()))
@@ -194,14 +189,10 @@ def test_the_devices_parts_add_up_to_the_engines_changes(stage: Stage, short_run
     expect(part).to_contain_text("Number 0:")
 
 
-def test_while_the_model_loads_the_logs_weights_are_shown(
-    new_page: Callable[..., Page], stage: Stage, short_run: str
-) -> None:
+def test_while_the_model_loads_the_logs_weights_are_shown(new_page: NewPage, stage: Stage, short_run: str) -> None:
     loading = {"state": "loading", "phase": "reading weights", "done": 1, "total": 2, "message": "Reading weights"}
     page = new_page(**PHONE)
-    page.route(
-        "**/readyz", lambda route: route.fulfill(status=503, body=json.dumps(loading), content_type="application/json")
-    )
+    page.route("**/readyz", lambda route: route.fulfill(status=503, json=loading))
     early = Stage(page, stage.server)
     area = early.at(short_run, STEP, "block")
     expect(area).to_contain_text("The exact values come from the model, which is not ready")

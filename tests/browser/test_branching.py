@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.screens import PHONE
 from tests.support.server import Server
 from tests.support.stage import Stage
@@ -44,8 +44,7 @@ def rows(stage: Stage) -> Locator:
 
 
 def test_a_branch_shares_its_parents_blocks_and_the_tree_leads_back_and_forth(stage: Stage, long_run: str) -> None:
-    stage.open(long_run, "#step=2&layer=13&head=8")
-    stage.expect_step(2)
+    stage.open(long_run, "#step=2&layer=13&head=8").expect_step(2)
     fork, text = branch(stage, long_run, 2)
     stage.expect_step(2)
     words, position = stage.region("Branches"), len(stage.server.opened(long_run)["tokens"]) + 2
@@ -66,8 +65,7 @@ def test_a_branch_shares_its_parents_blocks_and_the_tree_leads_back_and_forth(st
     stage.page.wait_for_url(f"**run={long_run}*")
     stage.page.go_back()
     expect(stage.page.locator(f"html[data-run='{fork}']")).to_be_attached()
-    stage.open(long_run, "#step=5")
-    stage.expect_step(5)
+    stage.open(long_run, "#step=5").expect_step(5)
     panel = stage.region("Next token")
     expect(panel.get_by_role("button", name=re.compile("^Branch with"))).to_have_count(0)
     expect(panel.get_by_title(re.compile("last of the 6 new tokens")).first).to_be_visible()
@@ -76,8 +74,7 @@ def test_a_branch_shares_its_parents_blocks_and_the_tree_leads_back_and_forth(st
 def test_one_branch_starts_at_a_time_and_a_refused_one_can_be_tried_again(
     stage: Stage, long_run: str, complaints: Complaints
 ) -> None:
-    stage.open(long_run, "#step=3")
-    stage.expect_step(3)
+    stage.open(long_run, "#step=3").expect_step(3)
     complaints.allow(r"status of 429")
     problem = '{"title": "Too Many Requests", "status": 429, "detail": "The cache has no room for another run."}'
     headers = {"Retry-After": "5", "Content-Type": "application/problem+json"}
@@ -103,8 +100,7 @@ def test_one_branch_starts_at_a_time_and_a_refused_one_can_be_tried_again(
 
 def test_a_branch_left_while_it_was_starting_is_in_the_tree(stage: Stage, long_run: str, short_run: str) -> None:
     """Another run is opened before the branch has come: it is not opened over that, and not lost."""
-    stage.open(long_run, "#step=4")
-    stage.expect_step(4)
+    stage.open(long_run, "#step=4").expect_step(4)
     held: list[Route] = []
     stage.page.route("**/fork", lambda route: held.append(route))
     button, text = candidate(stage, 4, 1, long_run)
@@ -122,7 +118,7 @@ def test_a_branch_left_while_it_was_starting_is_in_the_tree(stage: Stage, long_r
 
 
 def test_a_branch_of_a_recorded_run_stands_on_the_page_of_who_made_it_alone_also_on_a_phone(
-    new_page: Callable[..., Page], server: Server
+    new_page: NewPage, server: Server
 ) -> None:
     stage = Stage(new_page(**PHONE), server)
     text = stage.page.request.get(server.url).text()

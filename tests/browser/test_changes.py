@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.runs import export, share
 from tests.support.screens import PHONE
 from tests.support.server import Server
@@ -134,7 +134,7 @@ def test_changes_that_are_composed_are_in_the_address_which_opens_the_panel_with
 
 
 def test_a_shared_changed_run_says_what_is_changed_and_has_no_way_to_an_original(
-    new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path
+    new_page: NewPage, server: Server, short_run: str, tmp_path: Path
 ) -> None:
     changed = server.changed_run(short_run, {"site": "layer", "op": "mean", "layer": LAYER})
     session = share(server, changed, title="Changed").id
@@ -149,11 +149,9 @@ def test_a_shared_changed_run_says_what_is_changed_and_has_no_way_to_an_original
         expect(stage.region("Beside the original")).to_have_count(0)
 
 
-def test_on_a_phone_the_path_is_one_line_and_the_notice_opens(
-    new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
-    changed = server.changed_run(short_run, {"site": "head", "op": "zero", "layer": LAYER, "head": HEAD})
-    stage = Stage(new_page(**PHONE), server)
+def test_on_a_phone_the_path_is_one_line_and_the_notice_opens(phone: Stage, short_run: str) -> None:
+    stage = phone
+    changed = stage.server.changed_run(short_run, {"site": "head", "op": "zero", "layer": LAYER, "head": HEAD})
     inspector = stage.at(changed, 3, "head", layer=LAYER, head=HEAD)
     opener = inspector.get_by_role("button", name=f"What if… Switch off head {HEAD} of layer {LAYER}")
     first, last = (box_of(inspector.get_by_role("button", name=name, exact=True)) for name in ("Model", "Code"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import requests
 from playwright.sync_api import Page, expect
 
+from tests.support.pages import NewPage
 from tests.support.runs import export, share
 from tests.support.screens import VIEWS
 from tests.support.server import ROOT, TINY_MODEL, Server, running
@@ -37,9 +38,7 @@ def module_names(page: Page, server: Server) -> set[str]:
     return {name.removeprefix(start) for name in loaded if name.startswith(start) and name.endswith((".js", ".mjs"))}
 
 
-def test_every_view_opens_from_the_modules_as_they_are(
-    new_page: Callable[..., Page], checkout: Server, run: str
-) -> None:
+def test_every_view_opens_from_the_modules_as_they_are(new_page: NewPage, checkout: Server, run: str) -> None:
     page = new_page()
     page.add_init_script("performance.setResourceTimingBufferSize(1000)")
     stage = Stage(page, checkout).open(run, PLACE + VIEWS[0])
@@ -55,7 +54,7 @@ def test_every_view_opens_from_the_modules_as_they_are(
 
 
 def test_a_link_an_embed_the_gallery_and_a_file_open_from_them(
-    new_page: Callable[..., Page], checkout: Server, run: str, tmp_path_factory: pytest.TempPathFactory
+    new_page: NewPage, checkout: Server, run: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     session = share(checkout, run, title="From a checkout", open={"step": 2}).id
     page = new_page()

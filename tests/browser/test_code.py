@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support.pages import NewPage
 from tests.support.runs import carried, share
 from tests.support.screens import PHONE
 from tests.support.server import Server
@@ -50,7 +50,7 @@ def test_a_line_lights_its_tensor_and_closing_changes_the_address(stage: Stage, 
 
 
 def test_without_the_model_the_shapes_are_those_of_the_log(
-    new_page: Callable[..., Page], server: Server, tiny: Server, short_run: str
+    new_page: NewPage, server: Server, tiny: Server, short_run: str
 ) -> None:
     """A server with another model shows a saved session of this one."""
     stored = carried(share(server, short_run).id, server, tiny)
@@ -71,7 +71,7 @@ def in_sight(place: Locator, above: Locator) -> bool:
 
 
 @pytest.fixture
-def by_hand(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+def by_hand(new_page: NewPage, server: Server) -> NewPage:
     """Opens an example with the code at a cell."""
 
     def open_it(example: str, cell: str, **options: object) -> Page:
@@ -84,7 +84,7 @@ def by_hand(new_page: Callable[..., Page], server: Server) -> Callable[..., Page
 
 
 def test_by_hand_the_code_opens_at_the_operation_of_the_cell_with_the_sizes_of_the_example(
-    by_hand: Callable[..., Page],
+    by_hand: NewPage,
 ) -> None:
     page = by_hand("b", "weights2:2:0")
     lines = panel(page).locator(".is-definition")
@@ -98,7 +98,7 @@ def test_by_hand_the_code_opens_at_the_operation_of_the_cell_with_the_sizes_of_t
     expect(lines).to_contain_text("[1, 4]")
 
 
-def test_by_hand_a_name_in_the_code_finds_its_matrix_and_a_matrix_its_line(by_hand: Callable[..., Page]) -> None:
+def test_by_hand_a_name_in_the_code_finds_its_matrix_and_a_matrix_its_line(by_hand: NewPage) -> None:
     page = by_hand("a", "q1:3:0")
     matrix = page.locator("figure.matrix[data-names~='attn.scores']").first
     assert matrix.evaluate("each => getComputedStyle(each).outlineStyle") == "none"
@@ -109,7 +109,7 @@ def test_by_hand_a_name_in_the_code_finds_its_matrix_and_a_matrix_its_line(by_ha
     expect(matrix).not_to_have_css("outline-style", "solid")
 
 
-def test_by_hand_a_key_and_the_address_open_and_close_the_code(by_hand: Callable[..., Page]) -> None:
+def test_by_hand_a_key_and_the_address_open_and_close_the_code(by_hand: NewPage) -> None:
     page = by_hand("a", "q1:3:0")
     page.locator('[data-cell="q1:3:0"]').press("c")
     expect(panel(page)).not_to_be_visible()
@@ -123,9 +123,7 @@ def test_by_hand_a_key_and_the_address_open_and_close_the_code(by_hand: Callable
 
 
 @pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
-def test_by_hand_the_panels_do_not_cover_the_matrix_of_the_cell(
-    by_hand: Callable[..., Page], screen: dict[str, object]
-) -> None:
+def test_by_hand_the_panels_do_not_cover_the_matrix_of_the_cell(by_hand: NewPage, screen: dict[str, object]) -> None:
     page = by_hand("b", "scaled2:1:0", **screen)
     foot = page.locator(".by-hand-foot")
     for cell in ("scaled2:1:0", "logits:2:0"):
@@ -135,9 +133,7 @@ def test_by_hand_the_panels_do_not_cover_the_matrix_of_the_cell(
         eventually(lambda matrix=matrix: in_sight(matrix, foot), 10)
 
 
-def test_in_a_narrow_lesson_the_picture_stays_in_sight_above_the_code(
-    new_page: Callable[..., Page], server: Server
-) -> None:
+def test_in_a_narrow_lesson_the_picture_stays_in_sight_above_the_code(new_page: NewPage, server: Server) -> None:
     page = new_page(viewport={"width": 900, "height": 800})
     page.goto(f"{server.url}learn/test-one#2")
     frame = page.frame_locator("iframe")

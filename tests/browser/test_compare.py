@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 import requests
 from playwright.sync_api import Page, expect
 
+from tests.support.pages import NewPage
 from tests.support.runs import carried, share
 from tests.support.server import Server
 from tests.support.stage import Stage
@@ -53,11 +53,10 @@ def test_a_branch_leads_to_its_comparison_with_its_parent_which_names_where_they
         name = token["text"].replace(" ", "·")
         row = rows.filter(has=page.get_by_role("rowheader", name=name, exact=True))
         expect(row.get_by_text(percent(token["raw_prob"]))).to_have_count(2)
-    figures = page.get_by_role("region", name="Cache and time").get_by_role(
-        "row", name=re.compile("K and V in the cache")
-    )
+    figures = page.get_by_role("region", name="Cache and time")
+    cached = figures.get_by_role("row", name=re.compile("K and V in the cache"))
     used = f"{stage.server.log(short_run).steps[AT]['kv']['bytes_used']:,}\u202fB"
-    expect(figures.get_by_role("cell")).to_have_text([used, used, "0"])
+    expect(cached.get_by_role("cell")).to_have_text([used, used, "0"])
 
 
 def test_keys_move_both_runs_and_a_cell_of_the_map_shows_both_rows(
@@ -116,9 +115,8 @@ def test_runs_are_chosen_from_ones_own_relatives_recordings_or_a_pasted_link(
     expect(a.get_by_role("alert")).to_contain_text("no run or saved session in this text")
     a.get_by_role("textbox").fill(f"{stage.server.url}?run={short_run}#step=3")
     a.get_by_role("button", name="Show").click()
-    b.get_by_role(
-        "button", name=re.compile(f"at position {len(stage.server.opened(short_run)['tokens']) + AT}")
-    ).click()
+    parting = len(stage.server.opened(short_run)["tokens"]) + AT
+    b.get_by_role("button", name=re.compile(f"at position {parting}")).click()
     expect(page.get_by_role("status").first).to_contain_text(f"The first {AT} tokens of both answers are the same.")
     page.wait_for_url(f"**/compare?a={short_run}&b={forked_run}*")
     b.get_by_role("button", name="Choose another").click()
@@ -147,9 +145,7 @@ def test_a_changed_run_of_ones_own_names_its_changes_below_its_original(stage: S
     expect(b).to_contain_text(words)
 
 
-def test_the_beginning_that_only_one_model_has_is_said_and_no_difference(
-    new_page: Callable[..., Page], server: Server
-) -> None:
+def test_the_beginning_that_only_one_model_has_is_said_and_no_difference(new_page: NewPage, server: Server) -> None:
     own = server.finished_run("The lighthouse keeper is called Marta.", max_new_tokens=2)
     page = compared(new_page(), server, "window", own)
     says = page.get_by_role("status").first
@@ -158,7 +154,7 @@ def test_the_beginning_that_only_one_model_has_is_said_and_no_difference(
 
 
 def test_runs_of_two_models_are_aligned_by_text_and_nothing_is_compared_that_has_no_counterpart(
-    new_page: Callable[..., Page], server: Server, tiny: Server, short_run: str
+    new_page: NewPage, server: Server, tiny: Server, short_run: str
 ) -> None:
     stored = carried(share(server, short_run).id, server, tiny)
     own = tiny.finished_run(server.opened(short_run)["prompt"], max_new_tokens=4)
@@ -168,7 +164,7 @@ def test_runs_of_two_models_are_aligned_by_text_and_nothing_is_compared_that_has
     expect(page.get_by_role("region", name="Next token")).to_contain_text("no divergence is computed")
 
 
-def test_a_run_is_compared_while_it_grows(new_page: Callable[..., Page], tiny: Server) -> None:
+def test_a_run_is_compared_while_it_grows(new_page: NewPage, tiny: Server) -> None:
     ended = tiny.finished_run("ab", max_new_tokens=8)
     growing = tiny.start_run("ab", max_new_tokens=200)
     page = compared(new_page(), tiny, ended, growing)
@@ -185,9 +181,7 @@ def test_what_is_no_run_is_refused_in_a_sentence(stage: Stage, short_run: str) -
     expect(refusal).to_have_text("This is a beam search. Only single runs can be compared here.")
 
 
-def test_blocks_that_were_shared_are_told_from_those_that_were_not_and_why(
-    new_page: Callable[..., Page], tiny: Server
-) -> None:
+def test_blocks_that_were_shared_are_told_from_those_that_were_not_and_why(new_page: NewPage, tiny: Server) -> None:
     headers = {"X-KVScope-Client": "f" * 32}
 
     def run(prompt: str, **settings: bool) -> str:

@@ -15,9 +15,10 @@ import requests
 from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.runs import note, share
 from tests.support.server import Server
-from tests.support.stage import Rest, Stage, box_of, open_link, share_by_dialog
+from tests.support.stage import Rest, Stage, box_of, found_in, open_link, share_by_dialog
 from tests.support.traffic import sockets_of
 from tests.support.waiting import eventually, until
 
@@ -116,7 +117,7 @@ def made(session: str, query: str = "") -> str:
 
 
 def test_a_course_elsewhere_embeds_a_session_and_drives_it(
-    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+    new_page: NewPage, course: Callable[..., Course], server: Server, session: str
 ) -> None:
     page = new_page()
     opened = sockets_of(page)
@@ -160,7 +161,7 @@ def test_a_course_elsewhere_embeds_a_session_and_drives_it(
 
 
 def test_without_embed_js_a_frame_of_any_kind_says_its_height_to_canvas_too(
-    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str
+    new_page: NewPage, course: Callable[..., Course], server: Server, session: str
 ) -> None:
     page = new_page()
     page.route("**/static/embed.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
@@ -179,7 +180,7 @@ def test_without_embed_js_a_frame_of_any_kind_says_its_height_to_canvas_too(
 
 
 def test_it_obeys_the_page_around_alone_and_only_its_commands(
-    new_page: Callable[..., Page], course: Callable[..., Course], session: str
+    new_page: NewPage, course: Callable[..., Course], session: str
 ) -> None:
     addresses = ("javascript:alert(1)", "https://elsewhere.example/embed/abc", "/s/abc", "", "../embed/x/../../s/y")
     foreign = "".join(f'<div class="foreign" data-kvscope="{address}"></div>' for address in addresses)
@@ -214,7 +215,7 @@ def test_it_obeys_the_page_around_alone_and_only_its_commands(
 
 
 def test_in_a_sandboxed_frame_nothing_is_computed_and_what_is_stored_is_shown(
-    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, short_run: str
+    new_page: NewPage, course: Callable[..., Course], server: Server, short_run: str
 ) -> None:
     session = share(server, short_run, title="Not looked at yet", open={**HEAD, "view": "model"}).id
     lens = f"{server.url}api/sessions/{session}/lens?step=3"
@@ -229,7 +230,7 @@ def test_in_a_sandboxed_frame_nothing_is_computed_and_what_is_stored_is_shown(
 
 @pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
 def test_the_wheel_is_the_pages_around_unless_ctrl_is_held(
-    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str, size: tuple[int, int]
+    new_page: NewPage, course: Callable[..., Course], server: Server, session: str, size: tuple[int, int]
 ) -> None:
     width, height = size
     frame = f'<iframe src="{server.url}embed/{session}" data-fixed style="width:{width}px;height:{height}px"></iframe>'
@@ -262,7 +263,7 @@ def test_the_wheel_is_the_pages_around_unless_ctrl_is_held(
 
 
 def test_the_keyboard_goes_in_and_out_and_the_arrows_stay_where_the_focus_is(
-    new_page: Callable[..., Page], course: Callable[..., Course], session: str
+    new_page: NewPage, course: Callable[..., Course], session: str
 ) -> None:
     shown = course(new_page(), made(session))
     shown.expect_step(3)
@@ -297,9 +298,7 @@ def test_the_keyboard_goes_in_and_out_and_the_arrows_stay_where_the_focus_is(
     expect(page.get_by_role("button", name="after")).to_be_focused()
 
 
-def test_what_the_address_says_is_hidden_coloured_and_played(
-    new_page: Callable[..., Page], server: Server, session: str
-) -> None:
+def test_what_the_address_says_is_hidden_coloured_and_played(new_page: NewPage, server: Server, session: str) -> None:
     page = new_page(color_scheme="dark", viewport={"width": 700, "height": 500})
     address = f"{server.url}embed/{session}"
     parts = {
@@ -332,7 +331,7 @@ def test_what_the_address_says_is_hidden_coloured_and_played(
 
 
 def test_no_other_page_can_be_framed_elsewhere(
-    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str, complaints: Complaints
+    new_page: NewPage, course: Callable[..., Course], server: Server, session: str, complaints: Complaints
 ) -> None:
     complaints.allow("frame-ancestors|chrome-error")
     page = new_page()
@@ -345,7 +344,7 @@ def test_no_other_page_can_be_framed_elsewhere(
 
 @pytest.mark.parametrize("width", [700, 360])
 def test_nothing_is_cut_at_the_height_it_asks_for(
-    new_page: Callable[..., Page], course: Callable[..., Course], session: str, width: int
+    new_page: NewPage, course: Callable[..., Course], session: str, width: int
 ) -> None:
     page = new_page(viewport={"width": width + 60, "height": 700})
     shown = course(page, f'<div style="width:{width}px">{made(session)}</div>')
@@ -366,7 +365,7 @@ def test_embed_js_is_small_as_it_is_served(server: Server) -> None:
 
 
 def test_other_pages_work_in_a_sandboxed_frame_that_is_as_high_as_they_are(
-    new_page: Callable[..., Page], course: Callable[..., Course], server: Server
+    new_page: NewPage, course: Callable[..., Course], server: Server
 ) -> None:
     page = new_page()
 
@@ -393,7 +392,7 @@ def test_other_pages_work_in_a_sandboxed_frame_that_is_as_high_as_they_are(
 @pytest.mark.parametrize("policy", ["require-corp", "credentialless"])
 @pytest.mark.parametrize("sandbox", ["", 'sandbox="allow-scripts"'], ids=["plain", "sandboxed"])
 def test_a_page_that_is_cross_origin_isolated_embeds_too(
-    new_page: Callable[..., Page],
+    new_page: NewPage,
     course: Callable[..., Course],
     server: Server,
     session: str,
@@ -420,13 +419,12 @@ def pasted(form: Locator) -> str:
 
 def asked(form: Locator) -> dict[str, list[str]]:
     """The parameters of the address in the HTML to paste."""
-    found = re.search(r'src="([^"]*)"', pasted(form))
-    assert found
+    found = found_in(pasted(form), r'src="([^"]*)"')
     return parse_qs(urlsplit(html.unescape(found[1])).query)
 
 
 def test_what_is_built_and_pasted_into_another_page_shows_what_the_preview_shows(
-    new_page: Callable[..., Page], server: Server, session: str, course: Callable[..., Course]
+    new_page: NewPage, server: Server, session: str, course: Callable[..., Course]
 ) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     open_link(page, server, session).button("Embed…").click()
@@ -461,8 +459,7 @@ def test_what_is_built_and_pasted_into_another_page_shows_what_the_preview_shows
 
 
 def test_a_link_just_made_is_embedded_from_its_dialog(stage: Stage, short_run: str) -> None:
-    stage.open(short_run, "#step=2&layer=3&head=1&view=head")
-    stage.expect_step(2)
+    stage.open(short_run, "#step=2&layer=3&head=1&view=head").expect_step(2)
     form = share_by_dialog(stage, TITLE)
     made_id = form.get_by_label("Link", exact=True).input_value().rpartition("/")[2]
     form.get_by_role("button", name="Embed…").click()
@@ -473,9 +470,7 @@ def test_a_link_just_made_is_embedded_from_its_dialog(stage: Stage, short_run: s
     expect(form).to_be_visible()
 
 
-def test_an_embedded_lesson_says_its_steps_and_answers(
-    course: Callable[..., Course], new_page: Callable[..., Page]
-) -> None:
+def test_an_embedded_lesson_says_its_steps_and_answers(course: Callable[..., Course], new_page: NewPage) -> None:
     page = new_page()
     body = '<div data-kvscope="embed/learn/test-one?theme=light" title="A lesson"></div>\n<script>window.lessons = [];'
     course(page, body + 'addEventListener("lesson", (event) => lessons.push(event.detail));</script>')

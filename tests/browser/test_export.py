@@ -6,14 +6,14 @@ import base64
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Download, Page, expect
+from playwright.sync_api import Browser, Download, expect
 
 from kvscope.model.log import frames as codec
+from tests.support.pages import NewPage
 from tests.support.server import Server
 from tests.support.stage import PNG_START, Stage, box_of
 from tests.support.waiting import until
@@ -35,8 +35,7 @@ COLOURS = """async (address) => {
 
 
 def opened(stage: Stage, run: str, view: str = "head") -> Stage:
-    stage.show(run, PLACE + view).expect_step(STEP)
-    stage.expect_view(view)
+    stage.show(run, PLACE + view).expect_step(STEP).expect_view(view)
     return stage
 
 
@@ -45,9 +44,7 @@ def table(download: Download) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_each_panel_is_saved_as_a_picture(
-    browser: Browser, new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
+def test_each_panel_is_saved_as_a_picture(browser: Browser, new_page: NewPage, server: Server, short_run: str) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     stage = opened(Stage(page, server), short_run).rest()
     for panel in PANELS:
@@ -106,18 +103,15 @@ def test_tables_saved_are_the_logs_and_the_models_own(stage: Stage, short_run: s
     rows = table(stage.save("Inspector", "CSV"))
     q, k = values["q"][QUERY], values["k"][KEY]
     np.testing.assert_allclose([float(row["q"]) for row in rows], q, atol=1e-5)
-    assert sum(float(row["product"]) for row in rows) == pytest.approx(
-        float(q.astype(float) @ k.astype(float)), abs=1e-4
-    )
+    dot = float(q.astype(float) @ k.astype(float))
+    assert sum(float(row["product"]) for row in rows) == pytest.approx(dot, abs=1e-4)
     for view in ("model", "block", "tokens", "cache", "time"):
         download = opened(stage, short_run, view).save("Inspector", "CSV")
         assert download.suggested_filename.endswith(f"-{view}.csv")
         assert len(table(download)) > 1, view
 
 
-def test_paper_is_light_has_no_controls_and_clips_nothing(
-    new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
+def test_paper_is_light_has_no_controls_and_clips_nothing(new_page: NewPage, server: Server, short_run: str) -> None:
     page = new_page(color_scheme="dark")
     page.add_init_script(
         """window.print = () => {
@@ -150,12 +144,11 @@ def test_large_type_is_larger_and_points_where_the_pointer_is(stage: Stage, shor
     page = opened(stage, short_run).page
     page.set_viewport_size({"width": 1920, "height": 1080})
     heading = stage.region("Inspector").get_by_role("heading", level=2).first
-    before = stage.rest() and heading.bounding_box()
+    stage.rest()
+    before = box_of(heading)["height"]
     stage.button("Large type").click()
-    after = stage.rest() and heading.bounding_box()
-    assert before is not None
-    assert after is not None
-    assert after["height"] >= 1.2 * before["height"]
+    stage.rest()
+    assert box_of(heading)["height"] >= 1.2 * before
     assert stage.overflow() <= 0
     page.wait_for_url("**present=1*")
     page.reload()

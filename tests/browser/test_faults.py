@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.server import Server
 from tests.support.stage import Stage
 from tests.support.waiting import eventually
@@ -17,7 +17,7 @@ LONG = 256
 
 
 @pytest.fixture
-def stage(new_page: Callable[..., Page], tiny: Server) -> Stage:
+def stage(new_page: NewPage, tiny: Server) -> Stage:
     return Stage(new_page(), tiny)
 
 

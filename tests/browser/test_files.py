@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,11 @@ import requests
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.runs import HOSTILE, LEVELS, PLACE, WORDS, export, note, share
 from tests.support.screens import VIEWS
 from tests.support.server import Server
-from tests.support.stage import PNG_START, Stage, expect_same_text, open_file, open_link
+from tests.support.stage import PNG_START, Stage, expect_same_text, found_in, open_file, open_link
 from tests.support.traffic import Asked
 
 IN_THE_FRAMES = ("head", "tokens", "cache", "time")
@@ -53,7 +53,7 @@ def opener(page: Page) -> Locator:
 
 
 def test_it_shows_what_the_link_shows_and_asks_for_nothing(
-    new_page: Callable[..., Page], server: Server, session: str, file: Path, complaints: Complaints
+    new_page: NewPage, server: Server, session: str, file: Path, complaints: Complaints
 ) -> None:
     """All that is in the frames; what only the model can give is a matter of the stored values."""
     page = new_page(offline=True)
@@ -95,13 +95,12 @@ def test_it_shows_what_the_link_shows_and_asks_for_nothing(
 
 
 def test_a_damaged_part_is_named_and_without_javascript_the_run_is_told(
-    new_page: Callable[..., Page], server: Server, session: str, file: Path, tmp_path: Path
+    new_page: NewPage, server: Server, session: str, file: Path, tmp_path: Path
 ) -> None:
     text = file.read_text("utf-8")
     manifest = requests.get(f"{server.url}api/sessions/{session}", timeout=60).json()
     seq = next(part["seq"] for part in manifest["parts"] if part["kind"] == "step" and part["seq"] > 6)
-    packed = re.search(rf'id="part-{seq}">([^<]+)<', text)
-    assert packed
+    packed = found_in(text, rf'id="part-{seq}">([^<]+)<')
     bits = bytearray(base64.b64decode(packed[1]))
     bits[len(bits) // 2] ^= 1
     damaged = tmp_path / "damaged.html"
@@ -124,7 +123,7 @@ def alike_but_for_code(in_file: str, linked: str) -> bool:
 
 
 def test_each_file_of_a_link_has_the_size_that_was_told_and_the_numbers_that_its_size_allows(
-    new_page: Callable[..., Page], server: Server, whole: str, session: str, tmp_path: Path
+    new_page: NewPage, server: Server, whole: str, session: str, tmp_path: Path
 ) -> None:
     page = new_page()
     link = open_link(page, server, whole, PLACE + "pair")
@@ -163,7 +162,7 @@ def test_each_file_of_a_link_has_the_size_that_was_told_and_the_numbers_that_its
 
 
 def test_a_file_is_opened_has_a_link_again_and_loses_nothing(
-    new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path
+    new_page: NewPage, server: Server, short_run: str, tmp_path: Path
 ) -> None:
     for kind in ("html", "safetensors"):
         session = share(server, short_run, title=HOSTILE, open={"step": 2}).id

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.support.pages import NewPage
 from tests.support.screens import PHONE
 from tests.support.server import Server
 from tests.support.stage import Stage
@@ -61,7 +61,7 @@ def test_a_card_opens_its_run_at_the_moment_it_shows(stage: Stage) -> None:
         expect(page.get_by_role("region", name="Notes").get_by_role("listitem")).to_have_count(len(here))
 
 
-def test_a_phone_and_whoever_has_no_scripts_find_it_too(new_page: Callable[..., Page], server: Server) -> None:
+def test_a_phone_and_whoever_has_no_scripts_find_it_too(new_page: NewPage, server: Server) -> None:
     stage = Stage(new_page(**PHONE), server).open()
     stage.page.get_by_label("Recorded runs").select_option("More, in the gallery…")
     expect(stage.page.get_by_role("heading", name="Gallery", level=1)).to_be_visible()

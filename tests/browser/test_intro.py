@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.support.pages import NewPage
 from tests.support.runs import export, share
 from tests.support.screens import PHONE
 from tests.support.server import Server
@@ -74,7 +74,7 @@ def test_it_is_watched_walked_by_keys_left_and_not_shown_again(newcomer: Intro, 
 
 @pytest.mark.parametrize("hash", ["", "#step=2"])
 def test_a_link_to_a_run_passes_it_by_and_so_does_who_skips(
-    stage: Stage, short_run: str, new_page: Callable[..., Page], hash: str
+    stage: Stage, short_run: str, new_page: NewPage, hash: str
 ) -> None:
     stage.open(short_run, hash)
     expect(stage.page.get_by_role("main", name="The first thirty seconds")).to_have_count(0)
@@ -129,7 +129,7 @@ def test_what_is_typed_takes_the_place_of_the_old_prompt_but_not_of_ones_own(new
 
 
 def test_an_embed_and_a_file_play_it_too(
-    new_page: Callable[..., Page], server: Server, short_run: str, tmp_path_factory: pytest.TempPathFactory
+    new_page: NewPage, server: Server, short_run: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     session = share(server, short_run).id
     page = new_page(viewport={"width": 700, "height": 500})

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 import requests
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.server import TINY_MODEL, Server
 from tests.support.stage import Stage
 
@@ -20,7 +21,7 @@ def small(start_server: Callable[..., Server]) -> Server:
 
 
 @pytest.fixture
-def stage(new_page: Callable[..., Page], small: Server, complaints: Complaints) -> Stage:
+def stage(new_page: NewPage, small: Server, complaints: Complaints) -> Stage:
     complaints.allow("status of 409")  # the recorded run that the page begins with is of another model
     small.wait_until_ready()
     return Stage(new_page(), small)
@@ -59,7 +60,7 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn_or_leave
 
 
 def test_who_started_a_run_deletes_it_and_nobody_else_is_offered_to(
-    stage: Stage, small: Server, new_page: Callable[..., Page], complaints: Complaints
+    stage: Stage, small: Server, new_page: NewPage, complaints: Complaints
 ) -> None:
     complaints.allow("status of 404")  # a page may still ask for values of the run that is gone
     stage.open()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from kvscope.app.page_table import page_of, pages
+from tests.support.pages import NewPage
 from tests.support.screens import DESKTOP, PHONE
 from tests.support.server import Server
 
@@ -24,7 +24,7 @@ VIEWS = [f"#step=1&view={view}" for view in ("head", "model", "block", "pair", "
 
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_every_page_is_translated_and_fits(
-    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
+    new_page: NewPage, server: Server, short_run: str, screen: dict[str, Any]
 ) -> None:
     page = new_page(**screen)
     stage = page_of("stage").address.removeprefix("/")

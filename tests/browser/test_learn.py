@@ -10,6 +10,7 @@ import requests
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.screens import PHONE
 from tests.support.server import Server
 
@@ -35,9 +36,8 @@ class Lesson:
 
     def expect_at(self, step: int) -> None:
         """Steps are counted from 1."""
-        expect(self.page.get_by_role("button", name=f"Step {step}", exact=True)).to_have_attribute(
-            "aria-current", "step"
-        )
+        button = self.page.get_by_role("button", name=f"Step {step}", exact=True)
+        expect(button).to_have_attribute("aria-current", "step")
 
     def expect_shown(self, **values: object) -> None:
         """What the Stage in the picture shows."""
@@ -54,7 +54,7 @@ def part_of(lesson: Lesson, name: str) -> Locator:
 
 
 @pytest.fixture
-def learn(new_page: Callable[..., Page], server: Server) -> Callable[..., Lesson]:
+def learn(new_page: NewPage, server: Server) -> Callable[..., Lesson]:
     """Opens a lesson at a step."""
 
     def open_it(step: int = ZERO, **options: object) -> Lesson:
@@ -161,7 +161,7 @@ def test_a_lesson_is_computed_over_the_viewers_own_run_and_goes_back(learn: Call
     ],
 )
 def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
-    new_page: Callable[..., Page], server: Server, step: str, tab: str, view: str, button: str
+    new_page: NewPage, server: Server, step: str, tab: str, view: str, button: str
 ) -> None:
     lesson = Lesson(new_page(), f"{server.url}learn/{step}")
     stage, task = lesson.picture, lesson.page.get_by_role("region", name="Task").get_by_role("status")
@@ -179,8 +179,7 @@ def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
 def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:
     lesson = learn(THREE)
     lesson.expect_shown(step=3)
-    leave = lesson.page.get_by_role("link", name="Leave, keep this picture")
-    leave.click()
+    lesson.page.get_by_role("link", name="Leave, keep this picture").click()
     expect(lesson.page.locator("html[data-step='3']")).to_be_attached()
     expect(lesson.page.get_by_role("button", name="Try your own")).to_be_visible()
 
@@ -207,7 +206,7 @@ def test_on_a_phone_the_prose_is_a_sheet_over_the_picture(learn: Callable[..., L
     ],
 )
 def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhere(
-    new_page: Callable[..., Page], server: Server, step: str, named: str
+    new_page: NewPage, server: Server, step: str, named: str
 ) -> None:
     lesson = Lesson(new_page(**PHONE), f"{server.url}learn/{step}")
     part = lesson.picture.locator(f".view [data-names~='{named}']")
@@ -229,14 +228,14 @@ def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhe
     ],
 )
 def test_all_that_a_step_names_is_in_sight_where_it_fits(
-    new_page: Callable[..., Page], server: Server, step: str, named: list[str]
+    new_page: NewPage, server: Server, step: str, named: list[str]
 ) -> None:
     lesson = Lesson(new_page(viewport=SMALL_DESKTOP), f"{server.url}learn/{step}")
     for name in named:
         expect(part_of(lesson, name)).to_be_in_viewport(ratio=1)
 
 
-def test_what_a_step_names_is_in_sight_again_with_an_answer(new_page: Callable[..., Page], server: Server) -> None:
+def test_what_a_step_names_is_in_sight_again_with_an_answer(new_page: NewPage, server: Server) -> None:
     lesson = Lesson(new_page(viewport=SMALL_DESKTOP), f"{server.url}learn/02-six-steps#6")
     choice = part_of(lesson, "choice")
     expect(choice).to_be_in_viewport(ratio=1)
@@ -248,7 +247,7 @@ def test_what_a_step_names_is_in_sight_again_with_an_answer(new_page: Callable[.
     expect(choice).to_be_in_viewport(ratio=1)
 
 
-def test_what_a_step_names_is_in_sight_again_after_its_task(new_page: Callable[..., Page], server: Server) -> None:
+def test_what_a_step_names_is_in_sight_again_after_its_task(new_page: NewPage, server: Server) -> None:
     lesson = Lesson(new_page(viewport=SMALL_DESKTOP), f"{server.url}learn/07-inside-a-block#4")
     change = part_of(lesson, "attn.change")
     expect(change).to_be_in_viewport(ratio=1)
@@ -285,9 +284,7 @@ def test_on_a_phone_a_verdict_is_in_sight(learn: Callable[..., Lesson]) -> None:
     expect(box.get_by_role("status")).to_be_in_viewport(ratio=1)
 
 
-def test_the_list_of_tokens_is_at_the_positions_that_a_step_speaks_of(
-    new_page: Callable[..., Page], server: Server
-) -> None:
+def test_the_list_of_tokens_is_at_the_positions_that_a_step_speaks_of(new_page: NewPage, server: Server) -> None:
     lesson = Lesson(new_page(**PHONE), f"{server.url}learn/01-what-is-a-token#3")
     expect(lesson.picture.get_by_role("row", name="8 ·assistant")).to_be_in_viewport()
     lesson.page.get_by_role("textbox").fill("2")
@@ -297,7 +294,7 @@ def test_the_list_of_tokens_is_at_the_positions_that_a_step_speaks_of(
     lesson.expect_shown(step=0)
 
 
-def test_a_saved_lesson_plays_without_a_network(new_page: Callable[..., Page], server: Server, tmp_path: Path) -> None:
+def test_a_saved_lesson_plays_without_a_network(new_page: NewPage, server: Server, tmp_path: Path) -> None:
     file = tmp_path / "lesson.html"
     file.write_bytes(requests.get(f"{server.url}api/lessons/{LESSON}.html", timeout=60).content)
     page = new_page(own=True)
@@ -312,7 +309,7 @@ def test_a_saved_lesson_plays_without_a_network(new_page: Callable[..., Page], s
 
 
 def test_every_step_of_every_lesson_shows_its_picture(
-    new_page: Callable[..., Page], server: Server, complaints: Complaints
+    new_page: NewPage, server: Server, complaints: Complaints
 ) -> None:
     page = new_page()
     for listed in requests.get(f"{server.url}api/lessons", timeout=60).json()["lessons"]:
@@ -328,7 +325,7 @@ def test_every_step_of_every_lesson_shows_its_picture(
 
 
 def test_a_section_opens_in_two_actions_and_every_section_and_question_leads_somewhere(
-    new_page: Callable[..., Page], server: Server, complaints: Complaints
+    new_page: NewPage, server: Server, complaints: Complaints
 ) -> None:
     page = new_page()
     page.goto(f"{server.url}learn")

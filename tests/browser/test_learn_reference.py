@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.server import Server
 from tests.support.stage import Stage, field, region
 
@@ -17,19 +16,19 @@ PAGES = ("reference", "loop", "state", "words")
 
 
 @pytest.fixture
-def opened(visit: Callable[..., Page]) -> Callable[..., Page]:
+def opened(visit: NewPage) -> NewPage:
     """Opens one of the pages."""
     return lambda address, **options: visit(f"learn/{address}", **options)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_each_page_leads_to_the_others(opened: Callable[..., Page], name: str) -> None:
+def test_each_page_leads_to_the_others(opened: NewPage, name: str) -> None:
     beside = opened(name).get_by_role("navigation", name="Reference pages")
     expect(beside.locator("a, b")).to_have_count(len(PAGES))
     expect(beside.locator("[aria-current=page]")).to_have_count(1)
 
 
-def test_the_loop_is_calculated_and_the_engine_counts_the_same(opened: Callable[..., Page]) -> None:
+def test_the_loop_is_calculated_and_the_engine_counts_the_same(opened: NewPage) -> None:
     page = opened("loop")
     rows = region(page, "Rows")
     expect(rows).to_contain_text("1,023 rows with the cache, 392,960 without: 384×")
@@ -58,7 +57,7 @@ def test_the_loop_is_calculated_and_the_engine_counts_the_same(opened: Callable[
     expect(field(page, "N, prompt tokens")).to_have_value("1")
 
 
-def test_the_server_says_where_its_state_lives(opened: Callable[..., Page]) -> None:
+def test_the_server_says_where_its_state_lives(opened: NewPage) -> None:
     page = opened("state?n=2000")
     engine = region(page, "Engine process")
     expect(engine).to_contain_text(re.compile(r"process \d+, running for"))
@@ -74,17 +73,14 @@ def test_the_server_says_where_its_state_lives(opened: Callable[..., Page]) -> N
     expect(engine).to_contain_text("46,080 B per token")
 
 
-def test_without_an_engine_the_rest_of_the_state_is_there(opened: Callable[..., Page], complaints: Complaints) -> None:
+def test_without_an_engine_the_rest_of_the_state_is_there(opened: NewPage, complaints: Complaints) -> None:
     page = opened("state")
     expect(region(page, "Engine process")).to_contain_text("46,080")
 
     def starting(route: Route) -> None:
         said = route.fetch().json()
         engine = {**said["engine"], "state": "restarting", "pid": None, "message": "The engine stopped."}
-        route.fulfill(
-            body=json.dumps({**said, "engine": engine, "weights": None, "cache": None, "pace": None}),
-            content_type="application/json",
-        )
+        route.fulfill(json={**said, "engine": engine, "weights": None, "cache": None, "pace": None})
 
     page.route("**/api/state", starting)
     page.get_by_role("button", name="Measure again").click()
@@ -100,7 +96,7 @@ def test_without_an_engine_the_rest_of_the_state_is_there(opened: Callable[..., 
     expect(region(page, "Engine process")).to_contain_text("46,080")
 
 
-def test_words_are_put_on_one_plane(opened: Callable[..., Page]) -> None:
+def test_words_are_put_on_one_plane(opened: NewPage) -> None:
     page = opened("words?words=cat,dog")
     table = region(page, "Table of cosine similarities")
     expect(table.get_by_role("row")).to_have_count(3)
@@ -119,7 +115,7 @@ def test_words_are_put_on_one_plane(opened: Callable[..., Page]) -> None:
     expect(table.get_by_role("row")).to_have_count(9)
 
 
-def test_the_reference_has_this_models_numbers(opened: Callable[..., Page]) -> None:
+def test_the_reference_has_this_models_numbers(opened: NewPage) -> None:
     page = opened("reference?n=20&step=5")
     symbols = region(page, "Table of symbols")
     expect(symbols.get_by_role("row", name=re.compile("^d_ff 1,536"))).to_be_visible()
@@ -143,12 +139,12 @@ def test_the_reference_has_this_models_numbers(opened: Callable[..., Page]) -> N
 
 
 def test_without_the_model_the_reference_has_a_recordings_numbers(
-    new_page: Callable[..., Page], server: Server, complaints: Complaints
+    new_page: NewPage, server: Server, complaints: Complaints
 ) -> None:
     complaints.allow("Failed to load resource")
     page = new_page()
-    loading = json.dumps({"state": "loading", "message": "Loading the model", "model": None})
-    page.route("**/readyz", lambda route: route.fulfill(status=503, body=loading, content_type="application/json"))
+    loading = {"state": "loading", "message": "Loading the model", "model": None}
+    page.route("**/readyz", lambda route: route.fulfill(status=503, json=loading))
     page.goto(f"{server.url}learn/reference")
     expect(page.get_by_text("from a recording: the model of this server is not ready.")).to_be_visible()
     expect(region(page, "Table of symbols").get_by_role("row", name=re.compile("^d_ff 1,536"))).to_be_visible()

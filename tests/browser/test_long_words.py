@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.support.pages import NewPage
 from tests.support.runs import note, share
 from tests.support.screens import DESKTOP, PHONE
 from tests.support.server import Server
@@ -28,7 +28,7 @@ def filled(text: str, length: int) -> str:
     ids=["markup", "right-to-left", "unbroken"],
 )
 def test_the_longest_words_are_text_inside_the_page(
-    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any], text: str
+    new_page: NewPage, server: Server, short_run: str, screen: dict[str, Any], text: str
 ) -> None:
     notes = [note(0, filled(text, 2000), layer=index % 30, head=index % 9) for index in range(50)]
     shared = share(server, short_run, title=filled(text, 200), notes=notes, open={"step": 0})
@@ -44,7 +44,7 @@ def test_the_longest_words_are_text_inside_the_page(
 
 
 def test_the_longest_title_leaves_the_header_its_buttons_while_the_model_is_not_ready(
-    new_page: Callable[..., Page], server: Server, short_run: str
+    new_page: NewPage, server: Server, short_run: str
 ) -> None:
     shared, page = share(server, short_run, title=filled(UNBROKEN, 200), open={"step": 0}), new_page()
     standing = {"state": "loading", "message": "Reading the weights", "done": 1_000_000, "total": 538_060_032}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from tests.support.numbers import fixed
+from tests.support.pages import NewPage
 from tests.support.pixels import seen
-from tests.support.screens import PHONE
 from tests.support.server import ROOT, Server
-from tests.support.stage import Stage, box_of
+from tests.support.stage import Stage, box_of, found_in
 from tests.support.waiting import eventually
 
 GLOSSARY = json.loads((ROOT / "kvscope" / "static" / "shared" / "words" / "glossary.json").read_text("utf-8"))
@@ -123,16 +122,14 @@ def test_what_is_pointed_at_is_told_and_a_click_goes_there(stage: Stage, short_r
         expect(title).to_contain_text(f": {looker} looks at")
         expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"{looker} looks")
     layer, head = (int(value) for value in re.findall(r"(?:Layer|head) (\d+)", title.inner_text()))
-    at = re.search(r"query at position (\d+), key at position (\d+)", stage.map.inner_text())
-    assert at
+    at = found_in(stage.map.inner_text(), r"query at position (\d+), key at position (\d+)")
     weight = log.weight(layer, head, int(at[1]), int(at[2]))
     expect(stage.map.get_by_text(re.compile(r"^weight \d\."))).to_contain_text(f"weight {weight:.3f}")
     stage.map.click(position=place)
     stage.page.wait_for_url(f"**layer={layer}&head={head}*")
     stage.map.hover(position={"x": box["width"] * 0.85, "y": box["height"] * 0.5})
     kept = stage.map.get_by_text(re.compile(r"^[KV] of .*, position \d+, layer"))
-    position = re.search(r"position (\d+)", kept.inner_text())
-    assert position
+    position = found_in(kept.inner_text(), r"position (\d+)")
     table = log.steps[5]["kv"]["block_table"]
     expect(stage.map).to_contain_text(f"block {table[int(position[1]) // 16]}, slot {int(position[1]) % 16};")
 
@@ -147,8 +144,7 @@ def test_what_is_pointed_at_is_told_and_a_click_goes_there(stage: Stage, short_r
         stage.page.mouse.move(*point)
         tip = stage.map.locator(".tooltip")
         expect(tip).to_contain_text(re.compile(r"Layer 13, head \d: “.+” looks at “.+”"))
-        told = re.search(r"head (\d).*key at position (\d+)", tip.inner_text(), re.DOTALL)
-        assert told
+        told = found_in(tip.inner_text(), r"head (\d).*key at position (\d+)", re.DOTALL)
         stage.page.mouse.click(*point)
         expect(stage.page).to_have_url(re.compile(f"layer=13&head={told[1]}&.*key={told[2]}"))
         taken.add(told[1])
@@ -156,7 +152,7 @@ def test_what_is_pointed_at_is_told_and_a_click_goes_there(stage: Stage, short_r
 
 
 def test_a_step_that_plays_opens_its_layer_and_not_for_whom_nothing_is_to_move(
-    stage: Stage, server: Server, short_run: str, new_page: Callable[..., Page]
+    stage: Stage, server: Server, short_run: str, new_page: NewPage
 ) -> None:
     stage.at(short_run, 0, "head", head=2)
     box = box_of(stage.map)
@@ -178,15 +174,14 @@ def test_a_step_that_plays_opens_its_layer_and_not_for_whom_nothing_is_to_move(
     assert still.painted().page.evaluate("window.lenses") == 0
 
 
-def test_on_a_phone_the_lens_opens_lower(server: Server, new_page: Callable[..., Page]) -> None:
-    run = server.finished_run("one two three four five six seven eight nine ten " * 5, max_new_tokens=2)
-    stage = Stage(new_page(**PHONE), server)
-    stage.at(run, 0, "head")
-    stage.page.get_by_role("button", name="Map", exact=True).click()
-    press(stage, ".", 14)
-    expect(stage.map).to_contain_text("top 8")
-    stage.rest()
-    card, whole = box_of(lens_of(stage)), box_of(stage.map)
+def test_on_a_phone_the_lens_opens_lower(phone: Stage) -> None:
+    run = phone.server.finished_run("one two three four five six seven eight nine ten " * 5, max_new_tokens=2)
+    phone.at(run, 0, "head")
+    phone.button("Map").click()
+    press(phone, ".", 14)
+    expect(phone.map).to_contain_text("top 8")
+    phone.rest()
+    card, whole = box_of(lens_of(phone)), box_of(phone.map)
     assert card["height"] < 0.4 * whole["height"]
     assert 0 <= card["x"] <= 390 - card["width"]
 
@@ -221,7 +216,7 @@ def test_a_press_on_look_here_goes_to_that_head_cell_and_step(stage: Stage, shor
 
 
 def test_words_are_defined_by_hover_focus_and_tap_and_listed_in_the_help(
-    new_page: Callable[..., Page], stage: Stage, short_run: str
+    new_page: NewPage, stage: Stage, short_run: str
 ) -> None:
     stage.at(short_run, 3, "head")
     term = stage.region("Model map").get_by_role("button", name="KV cache", exact=True)

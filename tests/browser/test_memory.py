@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.screens import DESKTOP
 from tests.support.server import Server
 from tests.support.stage import Stage, field
@@ -30,7 +30,7 @@ CONFIG = {
 
 
 @pytest.fixture
-def memory(visit: Callable[..., Page]) -> Callable[..., Page]:
+def memory(visit: NewPage) -> NewPage:
     """Opens the calculator."""
     return lambda address="memory", **options: visit(address, **options)
 
@@ -44,7 +44,7 @@ def result(page: Page, name: str) -> Locator:
     return page.locator("details").filter(has=page.locator("summary", has_text=re.compile(rf"^\s*{re.escape(name)}")))
 
 
-def test_results_open_to_their_formula_and_the_address_holds_every_input(memory: Callable[..., Page]) -> None:
+def test_results_open_to_their_formula_and_the_address_holds_every_input(memory: NewPage) -> None:
     page = memory()
     request = result(page, "One request of 8,192 tokens")
     request.locator("summary").first.click()
@@ -84,7 +84,7 @@ def test_results_open_to_their_formula_and_the_address_holds_every_input(memory:
     expect(verdict(page)).to_contain_text("59 requests")
 
 
-def test_several_gpus_divide_the_model_as_chosen_and_a_gpu_of_ones_own_is_entered(memory: Callable[..., Page]) -> None:
+def test_several_gpus_divide_the_model_as_chosen_and_a_gpu_of_ones_own_is_entered(memory: NewPage) -> None:
     page = memory()
     attention = page.get_by_role("combobox", name="Attention on several GPUs")
     experts = page.get_by_role("combobox", name="Experts on several GPUs")
@@ -115,7 +115,7 @@ def test_several_gpus_divide_the_model_as_chosen_and_a_gpu_of_ones_own_is_entere
     expect(field(page, "Memory, GB")).to_have_attribute("aria-invalid", "true")
 
 
-def test_a_wrong_input_is_named_and_the_results_stay(memory: Callable[..., Page], complaints: Complaints) -> None:
+def test_a_wrong_input_is_named_and_the_results_stay(memory: NewPage, complaints: Complaints) -> None:
     page = memory()
     before = verdict(page).inner_text()
     for name, typed, said, good in (
@@ -141,7 +141,7 @@ def test_a_wrong_input_is_named_and_the_results_stay(memory: Callable[..., Page]
         expect(verdict(page)).to_contain_text("59 requests")
 
 
-def test_a_pasted_config_is_read_and_a_wrong_one_is_refused(memory: Callable[..., Page]) -> None:
+def test_a_pasted_config_is_read_and_a_wrong_one_is_refused(memory: NewPage) -> None:
     page = memory()
     before = verdict(page).inner_text()
     page.get_by_text("Another model: paste its config.json").click()
@@ -183,7 +183,7 @@ def charts(page: Page) -> None:
 
 
 def test_charts_are_drawn_when_they_come_into_sight_and_can_be_handled(
-    memory: Callable[..., Page], short_run: str, server: Server
+    memory: NewPage, short_run: str, server: Server
 ) -> None:
     page = memory(f"memory?run={short_run}", **DESKTOP)
     asked: list[str] = []
@@ -220,7 +220,7 @@ def test_charts_are_drawn_when_they_come_into_sight_and_can_be_handled(
 
 
 def test_the_machine_is_measured_but_not_while_a_run_goes_on(
-    memory: Callable[..., Page], server: Server, complaints: Complaints
+    memory: NewPage, server: Server, complaints: Complaints
 ) -> None:
     page = memory()
     measure = page.get_by_role("button", name="Measure this machine")
@@ -231,16 +231,15 @@ def test_the_machine_is_measured_but_not_while_a_run_goes_on(
     server.stop(run)
     server.wait_for_the_end(run)
     measure.click()
-    expect(page.get_by_role("region", name="Roofline").get_by_role("status")).to_contain_text(
-        "medians of", timeout=60_000
-    )
+    status = page.get_by_role("region", name="Roofline").get_by_role("status")
+    expect(status).to_contain_text("medians of", timeout=60_000)
     expect(page.get_by_role("alert")).to_have_count(0)
     charts(page)
     expect(page.get_by_role("figure", name="Roofline")).to_contain_text("this machine, measured")
 
 
 def test_the_stage_leads_to_the_memory_of_its_run_whose_steps_come_as_they_are_made(
-    memory: Callable[..., Page], server: Server, short_run: str
+    memory: NewPage, server: Server, short_run: str
 ) -> None:
     run = server.start_run("Once upon a time", max_new_tokens=16)
     with server.engine_asleep():

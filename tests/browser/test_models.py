@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from tests.support import tiny_files as tiny
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.screens import PHONE
 from tests.support.server import Server
 from tests.support.stage import Stage, box_of
@@ -28,7 +29,7 @@ def _two_models(start_server: Callable[..., Server], tmp_path_factory: pytest.Te
 
 
 @pytest.fixture
-def open_stage(_two_models: Server, new_page: Callable[..., Page], complaints: Complaints) -> Callable[..., Stage]:
+def open_stage(_two_models: Server, new_page: NewPage, complaints: Complaints) -> Callable[..., Stage]:
     """Opens the Stage for another visitor; options are those of `new_page`."""
     complaints.allow("status of 409")  # the recorded run that the page begins with is of another model
     complaints.allow("status of 503")  # a model that is not loaded

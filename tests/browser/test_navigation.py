@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kvscope.app.page_table import pages
+from tests.support.pages import NewPage
 from tests.support.runs import WORDS, share
 from tests.support.screens import DESKTOP, PHONE
 from tests.support.server import Server
@@ -62,7 +62,7 @@ def opened(page: Page) -> Locator:
 
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_every_page_leads_to_every_other(
-    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, Any]
+    new_page: NewPage, server: Server, short_run: str, screen: dict[str, Any]
 ) -> None:
     page = new_page(**screen)
     for at, (start, here) in enumerate(starts(page, server, short_run).items()):
@@ -77,10 +77,8 @@ def test_every_page_leads_to_every_other(
         page.wait_for_url(re.compile(rf"^{re.escape(server.url + PLACES[goal])}([?#]|$)"))
 
 
-def test_the_pages_behind_their_button_close_as_they_opened(
-    new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
-    stage = Stage(new_page(**PHONE), server).open_finished(short_run)
+def test_the_pages_behind_their_button_close_as_they_opened(phone: Stage, short_run: str) -> None:
+    stage = phone.open_finished(short_run)
     names, button = stage.page.get_by_role("navigation", name="Pages"), stage.button("Pages")
     button.tap()
     expect(button).to_have_attribute("aria-expanded", "true")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
 
 import pytest
-from playwright.sync_api import Page
 
+from tests.support.pages import NewPage
 from tests.support.server import Server
 from tools.faults.numbers import HUNG_S, Mutant, Silences, brought, silence_of, taken
 
 
 @pytest.mark.parametrize(("kind", "count"), [("run", 3), ("workload", 2)])
-def test_a_page_with_an_extreme_value_answers(
-    server: Server, new_page: Callable[..., Page], kind: str, count: int
-) -> None:
+def test_a_page_with_an_extreme_value_answers(server: Server, new_page: NewPage, kind: str, count: int) -> None:
     silences, context = Silences(), new_page().context
     for mutant in islice(taken(kind, 3, silences), count):
         address = brought(server.url, mutant, silences)
@@ -25,7 +22,7 @@ def test_a_page_with_an_extreme_value_answers(
         assert errors == [], mutant.name
 
 
-def test_the_silence_of_a_page_is_seen(server: Server, new_page: Callable[..., Page]) -> None:
+def test_the_silence_of_a_page_is_seen(server: Server, new_page: NewPage) -> None:
     context = new_page(own=True).context
     context.add_init_script("setTimeout(() => { for (const end = Date.now() + 1500; Date.now() < end; ); }, 300)")
     address = brought(server.url, Mutant("run"), Silences())

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from tests.support import tiny_files as tiny
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.screens import DESKTOP, PHONE, VIEWS
 from tests.support.server import Server
 from tests.support.stage import Stage, box_of
@@ -137,7 +138,7 @@ def look(stage: Stage, odd: Odd, view: str, step: int) -> Locator:
 
 
 @pytest.mark.parametrize("odd", RUNS, indirect=True)
-def test_an_odd_run_is_whole_in_every_view(new_page: Callable[..., Page], odd: Odd) -> None:
+def test_an_odd_run_is_whole_in_every_view(new_page: NewPage, odd: Odd) -> None:
     for screen, steps in ((DESKTOP, {0, odd.last}), (PHONE, {odd.last})):
         stage = Stage(new_page(**screen, reduced_motion="reduce"), odd.server)
         for view, step in product(VIEWS if screen is DESKTOP else ("block", "pair", "tokens"), sorted(steps)):
@@ -150,9 +151,7 @@ def test_an_odd_run_is_whole_in_every_view(new_page: Callable[..., Page], odd: O
             assert stage.page.locator("#page img, #page script, [onerror]").count() == 0, place
 
 
-def test_one_of_everything_is_walked_without_going_anywhere(
-    new_page: Callable[..., Page], one_of_everything: Odd
-) -> None:
+def test_one_of_everything_is_walked_without_going_anywhere(new_page: NewPage, one_of_everything: Odd) -> None:
     stage = Stage(new_page(), one_of_everything.server)
     inspector = look(stage, one_of_everything, "block", 0)
     for neighbour in inspector.get_by_role("group", name="Layer", exact=True).get_by_role("button").all():
@@ -167,7 +166,7 @@ def test_one_of_everything_is_walked_without_going_anywhere(
     expect(look(stage, one_of_everything, "time", 0)).to_contain_text("Decode has not started")
 
 
-def test_the_last_of_512_positions_can_be_read_term_by_term(new_page: Callable[..., Page], full_length: Odd) -> None:
+def test_the_last_of_512_positions_can_be_read_term_by_term(new_page: NewPage, full_length: Odd) -> None:
     stage = Stage(new_page(), full_length.server)
     weights = full_length.server.head(full_length.run, full_length.last, 0, 0)["weights"][-1]
     assert len(weights) == 512
@@ -186,7 +185,7 @@ def test_the_last_of_512_positions_can_be_read_term_by_term(new_page: Callable[.
     expect(listed).to_have_count(before + 50)
 
 
-def test_gpt2_has_no_gate_and_does_not_turn_its_keys(new_page: Callable[..., Page], gpt2_run: Odd) -> None:
+def test_gpt2_has_no_gate_and_does_not_turn_its_keys(new_page: NewPage, gpt2_run: Odd) -> None:
     stage = Stage(new_page(), gpt2_run.server)
     inspector = look(stage, gpt2_run, "block", 3)
     drawing = inspector.get_by_role("application", name=re.compile("Page Up and Page Down between vectors"))
@@ -206,7 +205,7 @@ def test_gpt2_has_no_gate_and_does_not_turn_its_keys(new_page: Callable[..., Pag
     expect(look(stage, gpt2_run, "head", 3)).to_contain_text("has its own K and V")
 
 
-def test_odd_tokens_stay_text_and_keep_their_place(new_page: Callable[..., Page], odd_words: Odd) -> None:
+def test_odd_tokens_stay_text_and_keep_their_place(new_page: NewPage, odd_words: Odd) -> None:
     stage = Stage(new_page(), odd_words.server)
     look(stage, odd_words, "model", 0)
     cells = stage.page.get_by_role("group", name="Tokens and ids of this step").get_by_role("row")
@@ -279,13 +278,10 @@ def test_values_asked_for_without_a_network_come_when_it_is_back(
     expect(inspector.get_by_text(NOT_GIVEN)).to_have_count(0)
 
 
-def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(
-    new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
+def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(new_page: NewPage, server: Server, short_run: str) -> None:
     stage = Stage(new_page(own=True), server)
     stage.page.clock.install()
-    stage.open(short_run, "#step=1&layer=13&head=8&view=model")
-    stage.expect_step(1)
+    stage.open(short_run, "#step=1&layer=13&head=8&view=model").expect_step(1)
     stage.page.get_by_label("Speed").select_option("¼×")
     stage.button("Play").click()
     stage.page.clock.pause_at(time.time() + 3600)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 import requests
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.support.pages import NewPage
 from tests.support.server import Server
 from tests.support.stage import Stage
 from tests.support.waiting import eventually
@@ -27,7 +28,7 @@ def loading_server(start_server: Callable[..., Server], gate: Path) -> Server:
 
 
 def test_a_recorded_run_plays_and_a_prompt_is_held_until_the_model_is_ready(
-    loading_server: Server, gate: Path, new_page: Callable[..., Page]
+    loading_server: Server, gate: Path, new_page: NewPage
 ) -> None:
     stage = Stage(new_page(), loading_server)
     stage.page.goto(f"{loading_server.url}#view=head")

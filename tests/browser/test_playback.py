@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.support.complaints import Complaints
 from tests.support.numbers import same_but_for_rounding
+from tests.support.pages import NewPage
 from tests.support.pixels import seen
 from tests.support.runs import share
 from tests.support.server import Server
@@ -69,7 +69,7 @@ def test_buttons_keys_slider_words_and_play_lead_through_the_steps(stage: Stage,
 
 
 def test_an_address_is_followed_wherever_it_comes_from(
-    stage: Stage, server: Server, short_run: str, new_page: Callable[..., Page]
+    stage: Stage, server: Server, short_run: str, new_page: NewPage
 ) -> None:
     page, session = stage.page, share(server, short_run).id
     place = "#step=1&layer=4&head=2&query=7&key=3&view=pair"

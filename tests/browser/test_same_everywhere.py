@@ -10,7 +10,6 @@ sent, bit by bit. The page that is compared with has started the run itself and 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
+from tests.support.pages import NewPage
 from tests.support.runs import Shared, imported, share
 from tests.support.server import Server
 from tests.support.waiting import until
@@ -100,9 +100,7 @@ def compare_paths(page: Page, servers: Servers, live: dict[str, Any], title: str
 
 
 @pytest.mark.timeout(900)
-def test_random_runs_are_the_same_on_every_path(
-    servers: Servers, new_page: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_random_runs_are_the_same_on_every_path(servers: Servers, new_page: NewPage, tmp_path: Path) -> None:
     started, elsewhere = new_page(), new_page()
     pushed: list[Any] = []
     started.on("websocket", lambda socket: socket.on("framereceived", lambda frame: pushed.append(frame)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.recorded import ROOT
 from tests.support.runs import HOSTILE, Shared, export, note, share
 from tests.support.screens import DESKTOP
 from tests.support.server import Server
+from tests.support.stage import field
 from tests.support.traffic import Asked
 from tools.record.__main__ import workloads
 
@@ -62,7 +63,7 @@ def expect_saved(page: Page) -> None:
     expect(page.get_by_role("button", name=re.compile("^(Run|Try)"))).to_have_count(0)
 
 
-def test_the_page_opens_on_a_recorded_one_that_plays(new_page: Callable[..., Page], server: Server) -> None:
+def test_the_page_opens_on_a_recorded_one_that_plays(new_page: NewPage, server: Server) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving")
     told = page.get_by_role("group", name="Recorded")
     expect(told).to_contain_text(f"serves {len(RECIPE['requests'])} requests")
@@ -75,9 +76,7 @@ def test_the_page_opens_on_a_recorded_one_that_plays(new_page: Callable[..., Pag
     expect(told).to_have_count(0)
 
 
-def test_share_makes_a_link_that_opens_this_pass_with_its_note(
-    new_page: Callable[..., Page], server: Server, run: str
-) -> None:
+def test_share_makes_a_link_that_opens_this_pass_with_its_note(new_page: NewPage, server: Server, run: str) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving?run={run}#pass=1")
     page.get_by_role("button", name="Share", exact=True).click()
     dialog = share_dialog(page)
@@ -104,17 +103,15 @@ def test_share_makes_a_link_that_opens_this_pass_with_its_note(
 
 
 def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
-    new_page: Callable[..., Page], server: Server, run: str
+    new_page: NewPage, server: Server, run: str
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving?run={run}")
     share_button = page.get_by_role("button", name="Share", exact=True)
     share_button.click()
     expect(share_dialog(page)).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("textbox", name="Requests", exact=True)).to_have_value(
-        "3"
-    )  # the fields are those of the run
-    page.get_by_role("textbox", name="Milliseconds between requests", exact=True).fill("1500")  # so that it goes on
+    expect(field(page, "Requests")).to_have_value("3")  # the fields are those of the run
+    field(page, "Milliseconds between requests").fill("1500")  # so that it goes on
     page.get_by_role("button", name="Run again", exact=True).click()
     expect(share_button).to_be_disabled()
     page.get_by_role("button", name="Stop").click()
@@ -124,7 +121,7 @@ def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
 
 
 def test_its_link_shows_it_without_anything_to_start_and_is_deleted(
-    new_page: Callable[..., Page], server: Server, saved: Shared, run: str, complaints: Complaints
+    new_page: NewPage, server: Server, saved: Shared, run: str, complaints: Complaints
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}s/{saved.id}")
     expect_saved(page)
@@ -142,7 +139,7 @@ def test_its_link_shows_it_without_anything_to_start_and_is_deleted(
     expect(page.get_by_role("heading", name="This session was deleted")).to_be_visible()
 
 
-def test_in_a_frame_that_has_no_origin_it_plays(new_page: Callable[..., Page], server: Server, saved: Shared) -> None:
+def test_in_a_frame_that_has_no_origin_it_plays(new_page: NewPage, server: Server, saved: Shared) -> None:
     page = new_page(**DESKTOP)
     body = f'<iframe src="{server.url}embed/{saved.id}" width="1200" height="700" sandbox="allow-scripts"></iframe>'
     page.route(f"{server.url}course", lambda route: route.fulfill(content_type="text/html", body=body))
@@ -154,7 +151,7 @@ def test_in_a_frame_that_has_no_origin_it_plays(new_page: Callable[..., Page], s
     expect(link).to_have_attribute("href", f"/s/{saved.id}#pass=2")
 
 
-def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: Callable[..., Page], file: Path) -> None:
+def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: NewPage, file: Path) -> None:
     page = new_page(**DESKTOP)
     asked = Asked().listen(page)
     opened(page, file.as_uri())
@@ -167,14 +164,13 @@ def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: Callable[..., Pa
 
 
 def test_a_file_that_is_opened_here_gets_a_link_of_its_own(
-    new_page: Callable[..., Page], server: Server, file: Path, complaints: Complaints
+    new_page: NewPage, server: Server, file: Path, complaints: Complaints
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving")
     page.get_by_role("button", name="Open a file").click()
     dialog = page.get_by_role("dialog", name="Open a saved run")
-    dialog.get_by_label("File").set_input_files(
-        {"name": "cut.html", "mimeType": "text/html", "buffer": file.read_bytes()[:100_000]}
-    )
+    cut = {"name": "cut.html", "mimeType": "text/html", "buffer": file.read_bytes()[:100_000]}
+    dialog.get_by_label("File").set_input_files(cut)
     expect(dialog.get_by_role("alert")).to_contain_text("Nothing was stored, and nothing on this page has changed.")
     complaints.allow("422")
     dialog.get_by_label("File").set_input_files(file)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.support.pages import NewPage
 from tests.support.runs import SMALL_RUN, WORDS, share
 from tests.support.screens import PHONE
 from tests.support.server import Server
@@ -47,12 +47,10 @@ PICTURES_OF_A_SECOND = """async () => {
 }"""
 
 
-def test_a_phone_leads_to_every_panel_by_its_tabs_and_brings_what_is_opened(
-    new_page: Callable[..., Page], server: Server, sampled_run: str
-) -> None:
-    page = new_page(**PHONE)
+def test_a_phone_leads_to_every_panel_by_its_tabs_and_brings_what_is_opened(phone: Stage, sampled_run: str) -> None:
     # Not the run that other tests branch and change: the tree of its relatives takes room.
-    stage = Stage(page, server).open_finished(sampled_run)
+    stage = phone.open_finished(sampled_run)
+    page, server = stage.page, stage.server
     tabs = page.get_by_role("navigation", name="Panels").get_by_role("button")
     names = ["Model map", "Inspector", "Next token", "KV cache", "Time"]
     for tab, name in zip(tabs.all(), names, strict=True):
@@ -61,13 +59,8 @@ def test_a_phone_leads_to_every_panel_by_its_tabs_and_brings_what_is_opened(
         expect(tab).to_have_attribute("aria-current", "true")
         assert stage.overflow() <= 0
     tabs.nth(0).tap()
-    answer, steps, panel = (
-        page.locator(one).bounding_box()
-        for one in ("[aria-label='Prompt and answer']", "[aria-label=Playback]", "#panel-map")
-    )
-    assert answer is not None
-    assert steps is not None
-    assert panel is not None
+    parts = ("[aria-label='Prompt and answer']", "[aria-label=Playback]", "#panel-map")
+    answer, steps, panel = (box_of(page.locator(part)) for part in parts)
     assert steps["y"] + steps["height"] - answer["y"] <= 100
     assert panel["height"] >= 0.55 * 844, "a small screen is mostly picture"
     for tab, button, view in (("Next token", "Why this token?", "tokens"), ("Cache", "Why a cache?", "cache")):
@@ -86,8 +79,8 @@ def test_a_phone_leads_to_every_panel_by_its_tabs_and_brings_what_is_opened(
         expect(stage.matrix).to_be_in_viewport(ratio=0.5)
 
 
-def test_a_phone_runs_a_prompt_and_shows_all_of_a_longer_text(new_page: Callable[..., Page], server: Server) -> None:
-    stage = Stage(new_page(**PHONE), server).open()
+def test_a_phone_runs_a_prompt_and_shows_all_of_a_longer_text(phone: Stage) -> None:
+    stage = phone.open()
     shown = stage.run_id
     stage.set_number("new tokens", 24)
     stage.type_prompt("Once upon a time there was a small robot who lived in a house by the sea")
@@ -107,7 +100,7 @@ def test_a_phone_runs_a_prompt_and_shows_all_of_a_longer_text(new_page: Callable
     )
 
 
-def test_nobody_is_asked_for_many_decisions_and_nothing_jumps(new_page: Callable[..., Page], server: Server) -> None:
+def test_nobody_is_asked_for_many_decisions_and_nothing_jumps(new_page: NewPage, server: Server) -> None:
     """A run of its own: nobody has branched off it."""
     run = server.finished_run(SMALL_RUN, max_new_tokens=6)
     newcomer = Stage(new_page(), server)
@@ -126,7 +119,7 @@ def test_nobody_is_asked_for_many_decisions_and_nothing_jumps(new_page: Callable
 
 
 def test_the_theme_follows_the_system_and_a_choice_outlives_a_reload(
-    new_page: Callable[..., Page], server: Server, short_run: str
+    new_page: NewPage, server: Server, short_run: str
 ) -> None:
     stage = Stage(new_page(color_scheme="dark"), server).open_finished(short_run)
     page = stage.page
@@ -144,7 +137,7 @@ def test_the_theme_follows_the_system_and_a_choice_outlives_a_reload(
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_a_step_rises_layer_by_layer_until_a_key_or_is_whole_at_once(
-    new_page: Callable[..., Page], server: Server, short_run: str, motion: Any
+    new_page: NewPage, server: Server, short_run: str, motion: Any
 ) -> None:
     stage = Stage(new_page(reduced_motion=motion), server).open_finished(short_run)
     stage.play_at("¼×")

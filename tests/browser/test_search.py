@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support.pages import NewPage
 from tests.support.runs import export, share
 from tests.support.screens import DESKTOP
 from tests.support.server import Server
@@ -31,7 +31,7 @@ def look_up(page: Page, query: str) -> Locator:
 
 
 @pytest.fixture
-def page(new_page: Callable[..., Page]) -> Page:
+def page(new_page: NewPage) -> Page:
     return new_page(**DESKTOP, reduced_motion="reduce")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,9 +14,10 @@ from playwright.sync_api import Locator, Page, expect
 from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
 from tests.support.numbers import fixed
+from tests.support.pages import NewPage
 from tests.support.screens import DESKTOP, PHONE
 from tests.support.server import Server
-from tests.support.stage import field, region
+from tests.support.stage import field, found_in, region
 from tests.support.waiting import eventually
 
 SYSTEM = "You work in a small bookshop that is open from nine to six. Answer in one short and friendly sentence."
@@ -71,7 +71,7 @@ def served(_server: Server) -> Served:
 
 
 @pytest.fixture
-def serving(visit: Callable[..., Page]) -> Callable[..., Page]:
+def serving(visit: NewPage) -> NewPage:
     """Opens the page."""
     return lambda address="serving", **options: visit(address, **options)
 
@@ -82,8 +82,7 @@ def lanes(page: Page) -> Locator:
 
 def run_of(page: Page) -> str:
     page.wait_for_url(re.compile(r"\?run="))
-    found = re.search(r"run=([0-9a-f]+)", page.url)
-    assert found
+    found = found_in(page.url, r"run=([0-9a-f]+)")
     return found[1]
 
 
@@ -91,9 +90,7 @@ def ended(page: Page, text: str = "are done") -> None:
     expect(page.locator(".just-now")).to_contain_text(text, timeout=ENDED_MS)
 
 
-def test_requests_are_served_live_and_the_page_has_the_values_of_the_log(
-    serving: Callable[..., Page], server: Server
-) -> None:
+def test_requests_are_served_live_and_the_page_has_the_values_of_the_log(serving: NewPage, server: Server) -> None:
     page = serving(**DESKTOP)
     expect(page.get_by_role("group", name="Recorded")).to_be_visible()
     field(page, "Requests").fill("3")
@@ -115,7 +112,7 @@ def test_requests_are_served_live_and_the_page_has_the_values_of_the_log(
     expect(region(page, "What happened").get_by_text(re.compile("is done"))).to_have_count(len(events))
 
 
-def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., Page], served: Served) -> None:
+def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: NewPage, served: Served) -> None:
     number = next(at for at, made in enumerate(served.passes) if len(made["members"]) == 2)
     page = serving(f"serving?run={served.run}#pass={number}", **DESKTOP)
     slider = page.get_by_role("slider", name="Pass")
@@ -144,7 +141,7 @@ def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., 
 
 
 def test_it_opens_at_the_fullest_pass_and_the_selected_request_shows_its_table_and_answer(
-    serving: Callable[..., Page], served: Served
+    serving: NewPage, served: Served
 ) -> None:
     page = serving(f"serving?run={served.run}", **DESKTOP)
     page.wait_for_url(re.compile(r"#pass=\d+$"))
@@ -176,7 +173,7 @@ def test_it_opens_at_the_fullest_pass_and_the_selected_request_shows_its_table_a
     expect(drawing).to_have_attribute("width", wide)
 
 
-def test_an_experiment_runs_both_values_and_compares_the_texts(serving: Callable[..., Page], server: Server) -> None:
+def test_an_experiment_runs_both_values_and_compares_the_texts(serving: NewPage, server: Server) -> None:
     page = serving(**DESKTOP)
     field(page, "Requests").fill("3")
     field(page, "Milliseconds between requests").fill("200")
@@ -207,9 +204,7 @@ def test_an_experiment_runs_both_values_and_compares_the_texts(serving: Callable
     expect(card).to_contain_text(f"{same} of 3")
 
 
-def test_an_address_opens_an_experiment_and_names_it_with_its_workload(
-    serving: Callable[..., Page], server: Server
-) -> None:
+def test_an_address_opens_an_experiment_and_names_it_with_its_workload(serving: NewPage, server: Server) -> None:
     page = serving("serving?experiment=at-once", **DESKTOP)
     card = region(page, "More requests at once")
     expect(card).to_be_in_viewport()
@@ -224,7 +219,7 @@ def test_an_address_opens_an_experiment_and_names_it_with_its_workload(
 
 
 def test_reserved_stretches_are_compared_with_blocks_and_what_the_reader_chose_is_in_the_log(
-    serving: Callable[..., Page], server: Server
+    serving: NewPage, server: Server
 ) -> None:
     page = serving(**DESKTOP)
     card = region(page, "Reserve the maximum?")
@@ -250,9 +245,7 @@ def test_reserved_stretches_are_compared_with_blocks_and_what_the_reader_chose_i
     expect(region(page, "Memory")).to_contain_text("reserved, holds no token")
 
 
-def test_with_little_memory_a_request_is_preempted_and_computed_again(
-    serving: Callable[..., Page], server: Server
-) -> None:
+def test_with_little_memory_a_request_is_preempted_and_computed_again(serving: NewPage, server: Server) -> None:
     page = serving(**DESKTOP)
     page.wait_for_url(re.compile("#pass="))  # the recorded one plays, and its passes are none of the next one's
     page.get_by_role("button", name="Little memory").click()
@@ -264,9 +257,7 @@ def test_with_little_memory_a_request_is_preempted_and_computed_again(
     expect(region(page, "What happened").get_by_text(re.compile("is preempted"))).to_have_count(len(back))
 
 
-def test_an_invalid_value_has_an_error_at_its_field_and_stays(
-    serving: Callable[..., Page], complaints: Complaints
-) -> None:
+def test_an_invalid_value_has_an_error_at_its_field_and_stays(serving: NewPage, complaints: Complaints) -> None:
     page = serving()
     run = page.get_by_role("button", name="Run", exact=True)
     for name, typed, said in (
@@ -291,7 +282,7 @@ def test_an_invalid_value_has_an_error_at_its_field_and_stays(
 
 
 def test_a_prompt_of_the_viewer_joins_and_a_request_is_cancelled_and_retried(
-    serving: Callable[..., Page], server: Server, complaints: Complaints
+    serving: NewPage, server: Server, complaints: Complaints
 ) -> None:
     page = serving(**DESKTOP)
     field(page, "Milliseconds between requests").fill("1500")  # so that it goes on for long enough
@@ -328,7 +319,7 @@ def test_a_prompt_of_the_viewer_joins_and_a_request_is_cancelled_and_retried(
     expect(lanes(page)).to_have_count(11)
 
 
-def test_a_prompt_of_the_viewer_waits_for_the_model_and_joins_then(serving: Callable[..., Page]) -> None:
+def test_a_prompt_of_the_viewer_waits_for_the_model_and_joins_then(serving: NewPage) -> None:
     page = serving(**DESKTOP)
     page.route("**/readyz", lambda route: route.fulfill(status=503, json={"state": "loading", "model": None}))
     page.reload()
@@ -346,7 +337,7 @@ def test_a_prompt_of_the_viewer_waits_for_the_model_and_joins_then(serving: Call
     page.get_by_role("button", name="Stop").click()
 
 
-def test_on_a_phone_the_picture_comes_before_the_form(serving: Callable[..., Page], served: Served) -> None:
+def test_on_a_phone_the_picture_comes_before_the_form(serving: NewPage, served: Served) -> None:
     page = serving(f"serving?run={served.run}#pass=3", **PHONE)
     expect(lanes(page).first).to_be_in_viewport()
     expect(field(page, "Requests")).to_be_hidden()
@@ -361,7 +352,7 @@ def test_on_a_phone_the_picture_comes_before_the_form(serving: Callable[..., Pag
 
 
 def test_inside_another_page_it_is_watched_and_nothing_can_be_started(
-    serving: Callable[..., Page], served: Served, complaints: Complaints
+    serving: NewPage, served: Served, complaints: Complaints
 ) -> None:
     page = serving(f"embed/serving?run={served.run}#pass=2&theme=dark")
     expect(page.get_by_role("slider", name="Pass")).to_have_value("2")

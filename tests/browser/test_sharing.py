@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
 import requests
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from kvscope.app.store.sessions import label_of
 from kvscope.model.log.frames import from_stream, relabel
 from tests.support.complaints import Complaints
 from tests.support.numbers import same_but_for_rounding
+from tests.support.pages import NewPage
 from tests.support.pixels import colours
 from tests.support.runs import HOSTILE, PLACE, note, share
 from tests.support.screens import PHONE
@@ -24,10 +24,9 @@ from tools.record.__main__ import recipes
 
 
 def test_a_shared_moment_opens_from_its_link_in_another_browser(
-    stage: Stage, new_page: Callable[..., Page], short_run: str
+    stage: Stage, new_page: NewPage, short_run: str
 ) -> None:
-    stage.open(short_run, PLACE + "head")
-    stage.expect_step(3)
+    stage.open(short_run, PLACE + "head").expect_step(3)
     stage.button("Share").click()
     form = share_dialog(stage.page)
     expect(form.get_by_label("Title")).to_have_value("The animal didn't cross the street because it was too")
@@ -63,12 +62,11 @@ def test_a_shared_moment_opens_from_its_link_in_another_browser(
 
 
 def test_sharing_takes_only_the_keyboard_and_loses_nothing_typed(
-    new_page: Callable[..., Page], server: Server, short_run: str, complaints: Complaints
+    new_page: NewPage, server: Server, short_run: str, complaints: Complaints
 ) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     stage, keys = Stage(page, server), page.keyboard
-    stage.open(short_run, "#step=2&layer=3&head=1")
-    stage.expect_step(2)
+    stage.open(short_run, "#step=2&layer=3&head=1").expect_step(2)
     stage.button("Share").focus()
     keys.press("Enter")
     form = share_dialog(page)
@@ -108,9 +106,7 @@ def test_sharing_takes_only_the_keyboard_and_loses_nothing_typed(
     expect(page.get_by_role("link", name="Open KVScope")).to_be_visible()
 
 
-def test_notes_are_text_and_lead_from_step_to_step(
-    new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
+def test_notes_are_text_and_lead_from_step_to_step(new_page: NewPage, server: Server, short_run: str) -> None:
     notes = [note(4, "Last.", 20, 2), note(0, HOSTILE), note(4, "Also here.")]
     stage = open_link(new_page(), server, share(server, short_run, title=HOSTILE, notes=notes, open={"step": 0}).id)
     words = stage.region("Notes")
@@ -128,7 +124,7 @@ def test_notes_are_text_and_lead_from_step_to_step(
     expect(words).to_contain_text("No note on this step. 3 notes on steps 0 and 4.")
 
 
-def test_on_a_phone_each_note_is_read_by_itself(new_page: Callable[..., Page], server: Server) -> None:
+def test_on_a_phone_each_note_is_read_by_itself(new_page: NewPage, server: Server) -> None:
     """Those of one place too, and the selection and the picture go with them."""
     recipe = next(recipe for recipe in recipes() if recipe["name"] == "animal")
     page = new_page(**PHONE)
@@ -149,7 +145,7 @@ def test_on_a_phone_each_note_is_read_by_itself(new_page: Callable[..., Page], s
 
 
 def test_a_saved_run_says_what_it_cannot_do_and_a_run_started_from_it_leads_back(
-    new_page: Callable[..., Page], server: Server, short_run: str
+    new_page: NewPage, server: Server, short_run: str
 ) -> None:
     page = new_page()
     stage = open_link(page, server, share(server, short_run, title="Back again").id, "#step=1&view=tokens")
@@ -166,7 +162,7 @@ def test_a_saved_run_says_what_it_cannot_do_and_a_run_started_from_it_leads_back
 
 
 def test_without_its_model_a_link_says_what_is_not_stored(
-    new_page: Callable[..., Page], server: Server, short_run: str, complaints: Complaints
+    new_page: NewPage, server: Server, short_run: str, complaints: Complaints
 ) -> None:
     session, page = share(server, short_run).id, new_page()
     model = requests.get(f"{server.url}readyz", timeout=60).json()
@@ -176,9 +172,7 @@ def test_without_its_model_a_link_says_what_is_not_stored(
     for view in ("block", "pair", "model", "head"):
         stage.look_at(PLACE + view)
         stage.expect_view(view)
-        expect(stage.region("Inspector")).to_contain_text(
-            "not stored with this session, and its model cannot be asked for them here"
-        )
+        expect(stage.region("Inspector")).to_contain_text("and its model cannot be asked for them here")
     complaints.allow("status of 409")
     problem = '{"title": "Conflict", "status": 409, "detail": "Another model made this run."}'
     refused = {"status": 409, "body": problem, "content_type": "application/problem+json"}
@@ -188,9 +182,7 @@ def test_without_its_model_a_link_says_what_is_not_stored(
     expect(stage.region("Inspector")).to_contain_text("not stored with this session")
 
 
-def test_a_sandboxed_frame_without_storage_shows_the_run(
-    new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
+def test_a_sandboxed_frame_without_storage_shows_the_run(new_page: NewPage, server: Server, short_run: str) -> None:
     shared = share(server, short_run, title="In a frame", notes=[note(2, "Framed.")], open={"step": 2})
     page = new_page()
     opened = sockets_of(page)
@@ -228,7 +220,7 @@ def status_of(server: Server, session: str) -> int:
 
 
 def test_only_its_token_deletes_a_shared_run_and_the_browser_that_shared_it_has_it(
-    new_page: Callable[..., Page], server: Server, short_run: str, complaints: Complaints
+    new_page: NewPage, server: Server, short_run: str, complaints: Complaints
 ) -> None:
     complaints.allow("status of (403|410)")
     page = new_page()

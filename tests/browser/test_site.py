@@ -20,6 +20,7 @@ import pytest
 from playwright.sync_api import Frame, Page, expect
 
 from kvscope.app.settings import Settings
+from tests.support.pages import NewPage
 from tests.support.runs import WORDS, share
 from tests.support.screens import PHONE, flaws, violations
 from tests.support.server import Server
@@ -56,9 +57,8 @@ class Site:
         elif place == "server":
             page.goto(f"{self.url}{file}")
         else:
-            page.set_content(
-                f'<iframe sandbox="allow-scripts" width="1400" height="860" src="{self.url}{file}"></iframe>'
-            )
+            size = 'width="1400" height="860"'
+            page.set_content(f'<iframe sandbox="allow-scripts" {size} src="{self.url}{file}"></iframe>')
             page.frame_locator("iframe").locator("body").wait_for()
             return page.frames[1]
         return page.main_frame
@@ -110,9 +110,12 @@ def lesson(frame: Frame) -> None:
     expect(heading).not_to_have_text(first)
 
 
-def by_hand(frame: Frame) -> None:
-    expect(frame.get_by_role("heading", name="Check attention with a pencil")).to_be_visible()
-    expect(frame.get_by_text("Attention weight from “sat” to “cat”")).to_be_visible()
+def says(*texts: str | re.Pattern[str]) -> Check:
+    def check(frame: Frame) -> None:
+        for text in texts:
+            expect(frame.get_by_text(text).first).to_be_visible()
+
+    return check
 
 
 def memory(frame: Frame) -> None:
@@ -126,26 +129,15 @@ def gallery(frame: Frame) -> None:
     expect(frame.locator(".card canvas")).to_have_count(len(list(Settings().recordings_dir.glob("*.safetensors"))))
 
 
-def contents(frame: Frame) -> None:
-    expect(frame.get_by_role("link", name="What is a token?", exact=True)).to_be_visible()
-
-
 def loop(frame: Frame) -> None:
     expect(frame.get_by_role("region", name="Counted and computed rows")).to_contain_text("with the cache")
-
-
-def reference(frame: Frame) -> None:
-    expect(frame.get_by_role("heading").first).to_be_visible()
-    expect(frame.get_by_text("SmolLM2-135M-Instruct").first).to_be_visible()
-
-
-def no_model(frame: Frame) -> None:
-    expect(frame.get_by_text(re.compile("No model runs here|without a model"))).to_be_visible()
 
 
 def kinds(site: Site) -> dict[str, Check]:
     """A file of each kind of page, and how it is known to work."""
     lessons = "learn/01-what-is-a-token.html"
+    by_hand = says("Check attention with a pencil", "Attention weight from “sat” to “cat”")
+    no_model = says(re.compile("No model runs here|without a model"))
     return {
         "index.html": partial(stage, opens=0),
         f"s/{site.session}.html": stage,
@@ -154,9 +146,9 @@ def kinds(site: Site) -> dict[str, Check]:
         "embed/serving.html": workload,
         lessons: lesson,
         f"embed/{lessons}": lesson,
-        "learn.html": contents,
+        "learn.html": says("What is a token?"),
         "learn/loop.html": loop,
-        "learn/reference.html": reference,
+        "learn/reference.html": says("SmolLM2-135M-Instruct"),
         "learn/words.html": no_model,
         "learn/state.html": no_model,
         "by-hand/a.html": by_hand,
@@ -168,9 +160,7 @@ def kinds(site: Site) -> dict[str, Check]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_every_kind_of_page_plays_and_asks_for_nothing_else(
-    new_page: Callable[..., Page], site: Site, place: str
-) -> None:
+def test_every_kind_of_page_plays_and_asks_for_nothing_else(new_page: NewPage, site: Site, place: str) -> None:
     page = new_page()
     asked = Asked().listen(page)
     for file, check in kinds(site).items():
@@ -181,9 +171,7 @@ def test_every_kind_of_page_plays_and_asks_for_nothing_else(
     assert {Path(url.partition("?")[0]).suffix for url in asked.urls} <= {".html", ".js", ".css", ".svg", ".png"}
 
 
-def test_stored_exact_values_are_shown_and_what_is_not_stored_is_said(
-    new_page: Callable[..., Page], site: Site
-) -> None:
+def test_stored_exact_values_are_shown_and_what_is_not_stored_is_said(new_page: NewPage, site: Site) -> None:
     page = new_page()
     site.open(page, f"s/{site.session}.html", "server")
     inspector = page.get_by_role("region", name="Inspector")
@@ -193,7 +181,7 @@ def test_stored_exact_values_are_shown_and_what_is_not_stored_is_said(
     expect(inspector).to_contain_text("Exact values are not stored")
 
 
-def test_the_search_leads_to_pages_of_the_site(new_page: Callable[..., Page], site: Site) -> None:
+def test_the_search_leads_to_pages_of_the_site(new_page: NewPage, site: Site) -> None:
     page = new_page()
     loop(site.open(page, "learn/loop.html", "disk"))
     page.keyboard.press("/")
@@ -205,7 +193,7 @@ def test_the_search_leads_to_pages_of_the_site(new_page: Callable[..., Page], si
     assert page.url.startswith(f"{site.folder.as_uri()}/s/{site.session}.html")
 
 
-def test_a_page_from_a_disk_leads_to_the_others(new_page: Callable[..., Page], site: Site) -> None:
+def test_a_page_from_a_disk_leads_to_the_others(new_page: NewPage, site: Site) -> None:
     page = new_page()
     site.open(page, "index.html", "disk")
     page.get_by_role("button", name="Pages").click()
@@ -213,7 +201,7 @@ def test_a_page_from_a_disk_leads_to_the_others(new_page: Callable[..., Page], s
     page.wait_for_url(f"{site.folder.as_uri()}/learn.html")
 
 
-def test_an_embed_says_and_does_what_an_embed_of_a_server_does(new_page: Callable[..., Page], site: Site) -> None:
+def test_an_embed_says_and_does_what_an_embed_of_a_server_does(new_page: NewPage, site: Site) -> None:
     page = new_page()
     page.set_content(f'<div id="demo" data-kvscope="embed/{site.session}.html?step=1"></div>')
     page.add_script_tag(url=f"{site.url}static/embed.js")
@@ -231,7 +219,7 @@ def test_an_embed_says_and_does_what_an_embed_of_a_server_does(new_page: Callabl
     expect(popup.value.locator("html[data-step='4']")).to_be_attached()
 
 
-def test_own_runs_are_started_on_the_server_that_was_named(new_page: Callable[..., Page], site: Site) -> None:
+def test_own_runs_are_started_on_the_server_that_was_named(new_page: NewPage, site: Site) -> None:
     page = new_page()
     site.open(page, f"s/{site.session}.html", "server")
     expect(page.get_by_role("link", name="Try your own")).to_have_attribute("href", ELSEWHERE)
@@ -243,7 +231,7 @@ def test_own_runs_are_started_on_the_server_that_was_named(new_page: Callable[..
 
 
 @pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
-def test_no_rule_of_axe_is_broken(new_page: Callable[..., Page], site: Site, screen: dict[str, Any]) -> None:
+def test_no_rule_of_axe_is_broken(new_page: NewPage, site: Site, screen: dict[str, Any]) -> None:
     page = new_page(**screen)
     gallery(site.open(page, "gallery.html", "server"))
     assert flaws(page) == []

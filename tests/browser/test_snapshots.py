@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from kvscope.app.page_table import pages
 from tests.support.outline import condense
+from tests.support.pages import NewPage
 from tests.support.screens import DESKTOP, VIEWS
 from tests.support.server import Server
 from tests.support.stage import Rest
@@ -41,7 +41,7 @@ def check(name: str, outlines: str) -> None:
 
 
 @pytest.fixture
-def page(new_page: Callable[..., Page]) -> Page:
+def page(new_page: NewPage) -> Page:
     return new_page(**DESKTOP, reduced_motion="reduce")
 
 

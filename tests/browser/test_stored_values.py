@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.support.block import rows_of, wait_for_values
 from tests.support.complaints import Complaints
 from tests.support.numbers import number, same_but_for_rounding
+from tests.support.pages import NewPage
 from tests.support.runs import LEVELS, carried, share
 from tests.support.server import Server
 from tests.support.stage import Stage, expect_same_text, open_link, share_dialog
@@ -55,7 +55,7 @@ class Both:
 
 
 @pytest.fixture
-def both(stage: Stage, new_page: Callable[..., Page], tiny: Server, short_run: str) -> Both:
+def both(stage: Stage, new_page: NewPage, tiny: Server, short_run: str) -> Both:
     return Both(stage, new_page(), tiny, short_run)
 
 
@@ -120,10 +120,9 @@ def test_what_is_not_stored_is_said_and_not_asked_for(both: Both, sessions: dict
 
 
 def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
-    stage: Stage, tiny: Server, new_page: Callable[..., Page], short_run: str
+    stage: Stage, tiny: Server, new_page: NewPage, short_run: str
 ) -> None:
-    stage.open(short_run, place(3, "head"))
-    stage.expect_step(3)
+    stage.open(short_run, place(3, "head")).expect_step(3)
     stage.button("Share").click()
     form = share_dialog(stage.page)
     choices = form.get_by_role("group", name="What the link includes").get_by_role("radio")
@@ -166,7 +165,7 @@ window.IntersectionObserver = class extends IntersectionObserver {
 
 
 def test_sizes_are_asked_for_while_the_dialog_is_open_on_a_busy_page(
-    new_page: Callable[..., Page], server: Server, short_run: str
+    new_page: NewPage, server: Server, short_run: str
 ) -> None:
     page = new_page()
     page.add_init_script(BUSY_WHEN_SEEN)
@@ -188,7 +187,7 @@ def test_sizes_are_asked_for_while_the_dialog_is_open_on_a_busy_page(
 
 
 def test_a_damaged_part_is_told_and_the_rest_shows(
-    new_page: Callable[..., Page], tiny: Server, sessions: dict[str, str], complaints: Complaints
+    new_page: NewPage, tiny: Server, sessions: dict[str, str], complaints: Complaints
 ) -> None:
     complaints.allow("status of 500")
     complaints.allow("ERR_INCOMPLETE_CHUNKED_ENCODING")

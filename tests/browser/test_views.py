@@ -17,7 +17,7 @@ from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
 from tests.support.numbers import number
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of, found_in
 from tests.support.traffic import requests_of
 from tests.support.waiting import eventually
 
@@ -48,9 +48,7 @@ def test_each_layer_tells_its_guess_and_leads_to_its_zooms(stage: Stage, short_r
         inspector = stage.at(short_run, STEP, "model")
     read = answered.value.json()
     for layer in (0, 13, 29):
-        row = inspector.get_by_role("row").filter(
-            has=stage.page.get_by_role("button", name=f"Layer {layer}", exact=True)
-        )
+        row = inspector.get_by_role("row").filter(has=stage.button(f"Layer {layer}"))
         reading = read["layers"][layer]
         expect(row.get_by_role("cell").last).to_have_text(f"{reading['chosen']['rank'] + 1:,}")
         told = [text.strip() for text in row.get_by_role("cell").all_inner_texts()]
@@ -112,9 +110,7 @@ def test_a_what_if_acts_at_once_asks_nobody_and_is_taken_for_the_next_run(stage:
     row = table.get_by_role("row").nth(1).get_by_role("cell")
     share = number(row.nth(TOP_K).inner_text().split("\u202f")[0]) / 100
     assert abs(share - two[0] / two.sum()) <= 0.00051
-    track, bar = (row.nth(TOP_K).locator(part).bounding_box() for part in ("span span", "i"))
-    assert track is not None
-    assert bar is not None
+    track, bar = (box_of(row.nth(TOP_K).locator(part)) for part in ("span span", "i"))
     assert abs(bar["width"] / track["width"] - share) < 0.02
     for key, value in (("Home", "1"), ("End", "")):
         slider.press(key)
@@ -206,9 +202,8 @@ def test_beam_search_finds_what_its_log_says(stage: Stage, short_run: str) -> No
     text = "".join(row.get_by_role("rowheader").locator("bdi").all_inner_texts())
     assert text == shown("".join(node["token"]["text"] for node in path))
     own = sum(np.log(step["token"]["raw_prob"]) for step in stage.server.log(short_run).steps[1:5])
-    expect(table.get_by_role("row", name=re.compile("this run: greedy"))).to_contain_text(
-        f"{own:.2f}".replace("-", "\u2212")
-    )
+    greedy = table.get_by_role("row", name=re.compile("this run: greedy"))
+    expect(greedy).to_contain_text(f"{own:.2f}".replace("-", "\u2212"))
     stage.page.reload()
     expect(table).to_be_visible()
 
@@ -314,10 +309,8 @@ def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(sta
             largest = max(by_name[point][rows]["largest"] for point in points)
             assert small(cells(table, row)[column]) == pytest.approx(largest, rel=0.06)
     values = codec.tensors(algebra.value.body())
-    differs = re.search(
-        r"K differs by at most (\S+) and V by at most (\S+) ", part.get_by_text("Computed again from").inner_text()
-    )
-    assert differs
+    says = part.get_by_text("Computed again from").inner_text()
+    differs = found_in(says, r"K differs by at most (\S+) and V by at most (\S+) ")
     for text, name in zip(differs.groups(), ("k", "v"), strict=True):
         assert small(text) == pytest.approx(float(np.abs(values[name] - values[f"{name}_again"]).max()), rel=0.06)
     group = part.get_by_role("group", name="Numbers of K and V; arrow keys select one")
@@ -325,8 +318,7 @@ def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(sta
     for key in ["ArrowDown"] * 3 + ["ArrowRight"] * 5:
         stage.page.keyboard.press(key)
     reading = group.get_by_role("status").inner_text().replace("\u2212", "-")
-    read = re.search(r"position 3, .*number 5:\s+(\S+) cached, (\S+) computed again", reading)
-    assert read, reading
+    read = found_in(reading, r"position 3, .*number 5:\s+(\S+) cached, (\S+) computed again")
     assert abs(float(read[1]) - float(values["k"][3, 5])) <= 5.1e-7
     assert abs(float(read[2]) - float(values["k_again"][3, 5])) <= 5.1e-7
 
@@ -347,9 +339,8 @@ def test_what_is_asked_of_the_cache_is_answered_by_the_engine(stage: Stage, run:
     assert cells(table, "q, after RoPE") == [f"{100 * places.value.json()['changes']['attn.q_rot']:.1f} %"]
     stage.button("Compare their sizes").click()
     told = requests.get(f"{stage.server.url}api/runs/{run}/everything?step=4", timeout=60).json()
-    expect(part).to_contain_text(
-        f"K and V take {told['kv']:,}\u202fB of it, {100 * told['kv'] / told['everything']:.1f}"
-    )
+    share = 100 * told["kv"] / told["everything"]
+    expect(part).to_contain_text(f"K and V take {told['kv']:,}\u202fB of it, {share:.1f}")
 
     answers: list[dict[str, object]] = []
     stage.page.on("response", lambda each: answers.append(each.json()) if "/smaller?" in each.url else None)
@@ -378,9 +369,7 @@ def test_the_summaries_open_their_views_by_keyboard_and_a_chart_steers(stage: St
         stage.page.wait_for_url("**view=head*")
     stage.at(short_run, STEP, "time")
     part = stage.region("Step by step")
-    part.get_by_role(
-        "group", name="Milliseconds of each step; step 0 is prefill. Use the arrow keys to read the values."
-    ).focus()
+    part.get_by_role("group", name="Milliseconds of each step; step 0 is prefill.").focus()
     stage.page.keyboard.press("ArrowLeft")
     expect(part).to_contain_text(re.compile(rf"step {STEP - 1}\s*took"))
     stage.expect_step(STEP)

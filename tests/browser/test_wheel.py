@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import requests
 from playwright.sync_api import Page, Request, Response, expect
 
 from kvscope.model.log import frames as codec
+from tests.support.pages import NewPage
 from tests.support.runs import PLACE
 from tests.support.screens import VIEWS
 from tests.support.server import Server
@@ -69,7 +69,7 @@ def test_the_server_has_the_bundle_and_no_other_module(server: Server, installed
 
 
 def test_the_page_opens_with_little_code_and_every_view_adds_its_own(
-    server: Server, new_page: Callable[..., Page], recorded_run: str
+    server: Server, new_page: NewPage, recorded_run: str
 ) -> None:
     page = new_page(own=True)
     traffic = Traffic(page)
@@ -91,7 +91,7 @@ def test_the_page_opens_with_little_code_and_every_view_adds_its_own(
 
 
 def test_a_panel_is_saved_as_a_picture_and_words_are_defined(
-    server: Server, new_page: Callable[..., Page], recorded_run: str
+    server: Server, new_page: NewPage, recorded_run: str
 ) -> None:
     """Both need files that the page asks for by itself: a library, fonts, the glossary."""
     page = new_page(own=True)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.support.numbers import ROUNDING, number
-from tests.support.stage import CRUMBS, Stage, box_of
+from tests.support.stage import CRUMBS, Stage, box_of, found_in
 
 LAYER, HEAD, QUERY, KEY = 13, 8, 8, 1
 CELL = f"&query={QUERY}&key={KEY}"
@@ -52,8 +52,7 @@ def walk_to(stage: Stage, query: int, key: int) -> None:
     """By the arrow keys; the matrix says where it is."""
     cell = stage.matrix.get_by_text(re.compile(r"^Query (\d+), .*; key (\d+), "))
     for _ in range(40):
-        at = re.search(r"Query (\d+), .*key (\d+), ", stage.painted().matrix.inner_text())
-        assert at
+        at = found_in(stage.painted().matrix.inner_text(), r"Query (\d+), .*key (\d+), ")
         if (int(at[1]), int(at[2])) == (query, key):
             return
         down = int(at[1]) < query
@@ -123,8 +122,7 @@ def test_a_pairs_numbers_are_the_engines_from_its_products_to_the_heads_output(s
         assert abs(number(said.split("running sum ")[1]) - products[: i + 1].sum()) <= 0.0051
         terms.press("ArrowRight")
     line = " ".join(region.get_by_text("→ score").inner_text().split())
-    scaled = re.search(r"= (\S+), ÷ √64 = ÷ 8 → score (\S+)", line)
-    assert scaled, line
+    scaled = found_in(line, r"= (\S+), ÷ √64 = ÷ 8 → score (\S+)")
     assert abs(number(scaled[1]) - products.sum()) <= 0.0051
     assert abs(number(scaled[2]) - scores[KEY]) <= 0.0051
     stage.button("Largest first").click()
@@ -154,9 +152,8 @@ def test_a_pairs_numbers_are_the_engines_from_its_products_to_the_heads_output(s
         assert shows(output, exact["output"][QUERY, i], 4)
     rows.nth(1).get_by_role("button").click()
     stage.page.wait_for_url(re.compile("query=8&key=0&view=pair"))
-    expect(region.get_by_role("heading", level=2)).to_contain_text(
-        f"gives {weights[0] * 100:.1f}\u202f% of its attention to “The”"
-    )
+    told_so = f"gives {weights[0] * 100:.1f}\u202f% of its attention to “The”"
+    expect(region.get_by_role("heading", level=2)).to_contain_text(told_so)
 
 
 def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage, short_run: str) -> None:
@@ -199,8 +196,7 @@ def test_a_cell_is_told_chosen_computed_locked_and_let_go(stage: Stage, short_ru
     log = stage.server.log(short_run)
     before = stage.rest().matrix.bounding_box()
     point_low_and_left(stage.matrix)
-    found = re.search(r"query (\d+), key (\d+)", stage.matrix.get_by_text(re.compile(r"^query \d+, key")).inner_text())
-    assert found
+    found = found_in(stage.matrix.get_by_text(re.compile(r"^query \d+, key")).inner_text(), r"query (\d+), key (\d+)")
     query, key = int(found[1]), int(found[2])
     expect(stage.matrix).to_contain_text(f"weight {log.weight(LAYER, 2, query, key):.3f} ± 0.004")
     stage.page.mouse.down()
@@ -209,8 +205,7 @@ def test_a_cell_is_told_chosen_computed_locked_and_let_go(stage: Stage, short_ru
     line = region.get_by_text("softmax over")
     expect(line).to_contain_text(f"softmax over {query + 1} keys")
     assert stage.rest().matrix.bounding_box() == before, "a cell that is clicked stays under the pointer"
-    shown = re.search(r"= (\S+) ÷ √64 = (\S+) → softmax over (\d+) keys → (\S+)", " ".join(line.inner_text().split()))
-    assert shown, line.inner_text()
+    shown = found_in(" ".join(line.inner_text().split()), r"= (\S+) ÷ √64 = (\S+) → softmax over (\d+) keys → (\S+)")
     step = max(0, query - len(log.open["tokens"]) + 1)
     values, row = stage.server.head(short_run, step, LAYER, 2), query if step == 0 else 0
     dot = float(values["q"][row].astype(np.float64) @ values["k"][key].astype(np.float64))
@@ -270,12 +265,10 @@ def test_no_name_of_a_key_lies_on_the_bars(stage: Stage, short_run: str) -> None
         stage.page.set_viewport_size({"width": width, "height": height})
         region = stage.at(short_run, 3, "head", more=CELL)
         stage.rest()
-        looks = region.get_by_role("table", name=re.compile("^Where")).bounding_box()
-        names = [text.bounding_box() for text in stage.matrix.locator("text").all()]
-        assert looks is not None
+        looks = box_of(region.get_by_role("table", name=re.compile("^Where")))
+        names = [box_of(text) for text in stage.matrix.locator("text").all()]
         assert len(names) > 10
         for name in names:
-            assert name is not None
             beside = name["x"] + name["width"] <= looks["x"] + 1 or name["x"] >= looks["x"] + looks["width"] - 1
             over = name["y"] + name["height"] <= looks["y"] + 1 or name["y"] >= looks["y"] + looks["height"] - 1
             assert beside or over, f"{width}: a key's name lies on the bars"

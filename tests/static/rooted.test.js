@@ -26,23 +26,3 @@ test("no module names what is beside it: a bundle is elsewhere", () => {
   const named = filesIn(STATIC, /\.js$/).filter(({ lines }) => lines.some((line) => line.includes("import.meta")));
   assert.deepEqual(named, []);
 });
-
-test("such an address would be found", () => {
-  const name = "a.js";
-  for (const line of [
-    '<a href="/memory">',
-    'window.location.assign("/")',
-    'await fetch("/api/runs")',
-    "url(/static/a.woff2)",
-  ]) {
-    assert.equal(rooted({ name, lines: [line] }).length, 1, line);
-  }
-  for (const line of [
-    '<a href="./memory">',
-    'fetch(under("/memory"))',
-    'src="{{ root }}static/a"',
-    "url(//a.example)",
-  ]) {
-    assert.deepEqual(rooted({ name, lines: [line] }), [], line);
-  }
-});

@@ -2,12 +2,15 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.support.complaints import Complaints
 
+NewPage = Callable[..., Page]
+"""Opens a page with options."""
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 
 

@@ -39,6 +39,12 @@ def box_of(element: Locator) -> FloatRect:
     return box
 
 
+def found_in(text: str, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Match[str]:
+    found = re.search(pattern, text, flags)
+    assert found, text
+    return found
+
+
 def all_alike(texts: tuple[list[str], list[str]], alike: Callable[[str, str], bool]) -> bool:
     return len(texts[0]) == len(texts[1]) and all(map(alike, *texts))
 
@@ -259,10 +265,11 @@ class Stage:
         """`loading`, `idle`, `running`, `paused`, `done` or `error`."""
         expect(self.page.locator(", ".join(f"html[data-state={phase}]" for phase in phases))).to_be_attached()
 
-    def expect_step(self, step: int) -> None:
+    def expect_step(self, step: int) -> Stage:
         """The slider leads; the page is shown part by part, and its root says when the last part shows the step."""
         expect(self.slider).to_have_value(str(step))
         expect(self.page.locator(f'html[data-step="{step}"]')).to_be_attached()
+        return self
 
     def skip_to_the_end(self) -> None:
         """Without watching the steps go by."""

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { familyChoices, ownChoices, pairsOf } from "../../../kvscope/static/compare/choices.js";
 import { switchedOff } from "../../../kvscope/static/shared/facts/changes.js";
+import { pluck } from "../support/lists.js";
 import { token } from "../support/wire.js";
 
 const HEAD = switchedOff("head", { layer: 16, head: 0 });
@@ -14,15 +15,10 @@ const run = (id, more = {}) => ({
 
 test("a changed run stands below its original and names what is changed", () => {
   const own = [run("new"), run("changed", { changed: changedFrom("old", HEAD) }), run("other"), run("old")];
-  assert.deepEqual(
-    ownChoices(own).map(({ id, title, below = false }) => [id, title, below]),
-    [
-      ["new", "prompt new", false],
-      ["old", "prompt old", false],
-      ["changed", OFF, true],
-      ["other", "prompt other", false],
-    ],
-  );
+  const choices = ownChoices(own);
+  assert.deepEqual(pluck(choices, "id"), ["new", "old", "changed", "other"]);
+  assert.deepEqual(pluck(choices, "title"), ["prompt new", "prompt old", OFF, "prompt other"]);
+  assert.deepEqual(pluck(choices, "below").map(Boolean), [false, false, true, false]);
 });
 
 test("a changed run whose original is not listed has its prompt and its changes", () => {
@@ -38,10 +34,7 @@ test("changes of a changed run's branch are listed too, and workloads are not", 
     run("first"),
     run("workload", { study: { kind: "serving" } }),
   ];
-  assert.deepEqual(
-    ownChoices(own).map(({ id }) => id),
-    ["first", "second", "third"],
-  );
+  assert.deepEqual(pluck(ownChoices(own), "id"), ["first", "second", "third"]);
 });
 
 test("relatives of the other run are named by what makes them differ", () => {
@@ -53,15 +46,12 @@ test("relatives of the other run are named by what makes them differ", () => {
     member("twin", { study: { kind: "twin", cache: "none" } }),
     member("beam", { study: { kind: "beam" } }),
   ];
-  assert.deepEqual(
-    familyChoices({ runs }, [token("The")]).map(({ title }) => title),
-    [
-      "the first run",
-      "branch with “a” at position 3",
-      "changed: token “The” (position 0) switched off (zero)",
-      "twin without a KV cache",
-    ],
-  );
+  assert.deepEqual(pluck(familyChoices({ runs }, [token("The")]), "title"), [
+    "the first run",
+    "branch with “a” at position 3",
+    "changed: token “The” (position 0) switched off (zero)",
+    "twin without a KV cache",
+  ]);
 });
 
 test("recordings of the same prompt are offered as pairs with the first of them", () => {

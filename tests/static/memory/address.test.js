@@ -4,11 +4,8 @@ import { FIRST, readSearch, searchOf } from "../../../kvscope/static/memory/addr
 
 test("an address leaves out first inputs and is read back as it was written", () => {
   assert.equal(searchOf({ texts: FIRST, run: null, session: null }), "");
-  const written = {
-    texts: { ...FIRST, model: "qwen2.5-72b", context: "131,072", cache: "int4-32" },
-    run: "ab12",
-    session: null,
-  };
+  const texts = { ...FIRST, model: "qwen2.5-72b", context: "131,072", cache: "int4-32" };
+  const written = { texts, run: "ab12", session: null };
   const search = searchOf(written);
   assert.equal(search, "?model=qwen2.5-72b&context=131,072&cache=int4-32&run=ab12");
   assert.deepEqual(readSearch(search), written);
@@ -24,16 +21,8 @@ test("a pasted config takes the place of a model", () => {
 test("an address from before there was a choice of layouts and a GPU of one's own opens with the first ones", () => {
   const { texts } = readSearch("?model=llama-3-8b&requests=8&context=8192&gpu=h200&gpus=16&cache=fp8&weights=int4-32");
   assert.deepEqual([texts.gpus, texts.tp, texts.experts], ["16", "all", "divided"]);
-  const own = {
-    ...FIRST,
-    gpu: "own",
-    memory: "24",
-    bandwidth: "936",
-    peak: "71.2",
-    gpus: "8",
-    tp: "2",
-    experts: "whole",
-  };
+  const gpu = { gpu: "own", memory: "24", bandwidth: "936", peak: "71.2" };
+  const own = { ...FIRST, ...gpu, gpus: "8", tp: "2", experts: "whole" };
   const search = searchOf({ texts: own, run: null, session: null });
   assert.equal(search, "?gpu=own&gpus=8&tp=2&experts=whole&memory=24&bandwidth=936&peak=71.2");
   assert.deepEqual(readSearch(search).texts, own);

@@ -16,17 +16,8 @@ function refused(text) {
 const pasted = (config) => refused(JSON.stringify(config));
 
 test("what is not an object of JSON is refused", () => {
-  for (const text of [
-    "",
-    " ",
-    "{",
-    "{'a': 1}",
-    '{"hidden_size": NaN}',
-    '{"hidden_size": Infinity}',
-    "hidden_size: 8",
-  ]) {
-    assert.match(refused(text).text, /^The text is not JSON/);
-  }
+  const noJson = ["", " ", "{", "{'a': 1}", '{"hidden_size": NaN}', '{"hidden_size": Infinity}', "hidden_size: 8"];
+  for (const text of noJson) assert.match(refused(text).text, /^The text is not JSON/);
   for (const text of ["[]", "null", "1", '"{}"', "true", "[{}]"]) {
     assert.match(refused(text).text, /^config.json is .*; it must be an object/);
   }
@@ -50,23 +41,15 @@ const WRONG = [
 ];
 
 test("sizes that contradict each other are refused, and the sentence has both", () => {
-  const llama = CONFIGS["llama-3-8b"];
-  assert.match(pasted({ ...llama, num_key_value_heads: 5 }).text, /is 5, which does not divide the 32 query heads/);
-  assert.match(pasted({ ...llama, num_key_value_heads: 64 }).text, /is 64, which does not divide the 32/);
-  assert.match(
-    pasted({ ...llama, num_attention_heads: 33, num_key_value_heads: 33 }).text,
-    /\(33\) does not divide the width 4096/,
-  );
-  assert.match(
-    pasted({ ...CONFIGS["mixtral-8x7b"], num_experts_per_tok: 9 }).text,
-    /is 9, but the model has 8 experts/,
-  );
-  assert.match(
-    pasted({ ...CONFIGS["deepseek-v3"], first_k_dense_replace: 62 }).text,
-    /is 62, but the model has 61 layers/,
-  );
-  assert.match(pasted({ ...CONFIGS["deepseek-v3"], moe_layer_freq: 2 }).text, /only some of the later layers/);
-  assert.match(pasted({ ...llama, tie_word_embeddings: "no" }).text, /must be true or false/);
+  const said = (id, changes) => pasted({ ...CONFIGS[id], ...changes }).text;
+  assert.match(said("llama-3-8b", { num_key_value_heads: 5 }), /is 5, which does not divide the 32 query heads/);
+  assert.match(said("llama-3-8b", { num_key_value_heads: 64 }), /is 64, which does not divide the 32/);
+  const heads = { num_attention_heads: 33, num_key_value_heads: 33 };
+  assert.match(said("llama-3-8b", heads), /\(33\) does not divide the width 4096/);
+  assert.match(said("mixtral-8x7b", { num_experts_per_tok: 9 }), /is 9, but the model has 8 experts/);
+  assert.match(said("deepseek-v3", { first_k_dense_replace: 62 }), /is 62, but the model has 61 layers/);
+  assert.match(said("deepseek-v3", { moe_layer_freq: 2 }), /only some of the later layers/);
+  assert.match(said("llama-3-8b", { tie_word_embeddings: "no" }), /must be true or false/);
 });
 
 test("sizes that are each possible but make no model together are refused", () => {

@@ -46,12 +46,6 @@ const CASES = {
     request: 134_217_728,
     requests: 581,
   },
-  "Llama-3-8B, 16 × H100, two groups of 8: twice as many as 8": {
-    ...{ model: "llama-3-8b", inputs: on(16, "h100-sxm", { tp: 8 }) },
-    weights: 2 * (2 * 16_032 * 4096 + 32 * (2 * 4096 * 512 + 2 * 4096 * 128 + 3 * 4096 * 1792 + 2 * 4096) + 4096),
-    request: 134_217_728,
-    requests: 2 * 581,
-  },
   "Llama-3.1-405B in fp8, 8 × H200, one group, 32,768 tokens": {
     ...{ model: "llama-3.1-405b", inputs: on(8, "h200", { weights: FP8, context: 32_768 }) },
     // 16 of 128 heads, 1 of 8 KV heads, 6,656 of 53,248, 16,032 of 128,256
@@ -146,24 +140,25 @@ const CASES = {
   },
 };
 
+CASES["Llama-3-8B, 16 × H100, two groups of 8: twice as many as 8"] = {
+  ...CASES["Llama-3-8B, 8 × H100, one group: a KV head each"],
+  ...{ inputs: on(16, "h100-sxm", { tp: 8 }), requests: 2 * 581 },
+};
+
 test("weights, cache and requests of several GPUs are those counted by hand", () => {
   for (const [name, { model: id, inputs, weights, request, requests }] of Object.entries(CASES)) {
     const model = modelOf(id);
-    const found = mostRequests(model, inputs).value;
-    assert.deepEqual(
-      [weightsOnGpu(model, inputs).value, cacheOnGpu(model, inputs).value, found],
-      [weights, request, requests],
-      name,
-    );
+    const found = [
+      weightsOnGpu(model, inputs).value,
+      cacheOnGpu(model, inputs).value,
+      mostRequests(model, inputs).value,
+    ];
+    assert.deepEqual(found, [weights, request, requests], name);
     const groups = inputs.gpus / (inputs.tp ?? inputs.gpus);
     assert.equal(groups * Math.floor((inputs.gpu.memory - weights) / request), requests, `${name}: by division`);
     assertOpens(weightsOnGpu(model, inputs));
     assertOpens(cacheOnGpu(model, inputs));
-    assert.equal(
-      fits(model, { ...inputs, requests }) && !fits(model, { ...inputs, requests: requests + 1 }),
-      true,
-      name,
-    );
+    assert.ok(fits(model, { ...inputs, requests }) && !fits(model, { ...inputs, requests: requests + 1 }), name);
   }
 });
 
@@ -195,16 +190,13 @@ test("a GPU reads its own part only, and time is that of the fullest", () => {
 
 test("the fewest GPUs form a group that divides the heads, or are groups of the chosen size", () => {
   assert.equal(gpusForWeights(modelOf("llama-3-70b"), on(1, "h100-sxm")), 2);
-  assert.equal(
-    gpusForWeights(modelOf("deepseek-v3"), on(8, "h100-sxm", { weights: FP8 })),
-    16,
-    "8 × 80 GB are too few",
-  );
+  const model = modelOf("deepseek-v3");
+  assert.equal(gpusForWeights(model, on(8, "h100-sxm", { weights: FP8 })), 16, "8 × 80 GB are too few");
   const replicated = on(8, "h200", { weights: FP8, requests: 1000, context: 100_000 });
-  assert.equal(gpusNeeded(modelOf("deepseek-v3"), replicated), null, "each GPU would store all latent vectors");
-  const groups = gpusNeeded(modelOf("deepseek-v3"), { ...replicated, tp: 1, experts: "whole" });
-  assert.ok(fits(modelOf("deepseek-v3"), { ...replicated, tp: 1, experts: "whole", gpus: groups }));
-  assert.ok(!fits(modelOf("deepseek-v3"), { ...replicated, tp: 1, experts: "whole", gpus: groups - 1 }));
+  assert.equal(gpusNeeded(model, replicated), null, "each GPU would store all latent vectors");
+  const apart = { ...replicated, tp: 1, experts: "whole" };
+  const gpus = gpusNeeded(model, apart);
+  assert.ok(fits(model, { ...apart, gpus }) && !fits(model, { ...apart, gpus: gpus - 1 }));
   assert.deepEqual(groupSizes(12), [12, 6, 4, 3, 2, 1]);
 });
 

@@ -69,18 +69,11 @@ test("every model and GPU has all its figures, and where they were read", () => 
     assert.equal(heads % kvHeads, 0, name);
     assert.ok(!window || window.layers.every((layer) => layer < layers), name);
   }
-  const has = (test) => MODELS.some(test);
-  assert.ok(
-    has(({ heads, kv_heads: kv }) => kv === heads),
-    "MHA",
-  );
-  assert.ok(
-    has(({ heads, kv_heads: kv }) => kv > 1 && kv < heads),
-    "GQA",
-  );
-  assert.ok(
-    has(({ kv_heads: kv }) => kv === 1),
-    "MQA",
-  );
-  assert.ok(has(({ mla }) => mla) && has(({ window }) => window) && has(({ moe }) => moe));
+  const attention = ({ heads, kv_heads: kv }) => (kv === heads ? "MHA" : kv === 1 ? "MQA" : "GQA");
+  assert.deepEqual([...new Set(MODELS.map(attention))].sort(), ["GQA", "MHA", "MQA"]);
+  for (const part of ["mla", "window", "moe"])
+    assert.ok(
+      MODELS.some((model) => model[part]),
+      part,
+    );
 });

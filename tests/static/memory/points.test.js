@@ -12,18 +12,13 @@ import {
 import { lengthsOf, pointsOf, shapeOf } from "../../../kvscope/static/memory/points.js";
 import { requestBytes } from "../../../kvscope/static/memory/sizes.js";
 import { timePerToken, timeToFirstToken } from "../../../kvscope/static/memory/speed.js";
+import { columns } from "../support/lists.js";
 import { LIKE_LLAMA } from "../support/made-run.js";
 import { gpuOf, modelOf, small } from "./known.js";
 
 const step = (number, position, changes = {}) => ({
-  ...{
-    step: number,
-    phase: number ? "decode" : "prefill",
-    position,
-    rows_computed: number ? 1 : position + 1,
-    batch: 1,
-  },
-  ...{ ms: { forward: 20, total: 90 }, flops: 4e8, bytes_read: 2e8 },
+  ...{ step: number, phase: number ? "decode" : "prefill", position, batch: 1 },
+  ...{ rows_computed: number ? 1 : position + 1, ms: { forward: 20, total: 90 }, flops: 4e8, bytes_read: 2e8 },
   kv: { positions: position + 1, bytes_used: 32 * (position + 1) },
   ...changes,
 });
@@ -40,14 +35,7 @@ test("a step stands at its operations a byte, as high as its time made it", () =
 test("cache and pairs after each step are on the curves of their formulas", () => {
   const model = small();
   const lengths = lengthsOf([step(0, 9), step(1, 10), step(2, 11)], null);
-  assert.deepEqual(
-    lengths.map(({ tokens, pairs }) => [tokens, pairs]),
-    [
-      [10, 55],
-      [11, 66],
-      [12, 78],
-    ],
-  );
+  assert.deepEqual(columns(lengths, "tokens", "pairs"), { tokens: [10, 11, 12], pairs: [55, 66, 78] });
   for (const { tokens, bytes, pairs } of lengths) {
     assert.equal(bytes, requestBytes(model, tokens, { dtype: "bf16" }).value);
     assert.equal(pairs * pairCost(model), attentionFlops(model, tokens));
@@ -86,15 +74,24 @@ test("cache grows evenly, attention with the square", () => {
   assert.equal(all / one, (8192 * 8193) / 2);
 });
 
+const STORED = { dtype: "bf16" };
+const INPUTS = {
+  context: 8192,
+  requests: 8,
+  prefix: 0,
+  cache: STORED,
+  weights: STORED,
+  gpu: gpuOf("h100-sxm"),
+  gpus: 1,
+};
+
 test("a roof bends at the ridge, and what is expected lies on it", () => {
   const gpu = gpuOf("h100-sxm");
   const [low, ridge, high] = roof(gpu);
   assert.equal(ridge.x, gpu.flops / gpu.bandwidth);
   assert.ok(Math.abs(ridge.y / gpu.flops - 1) < 1e-12 && high.y === gpu.flops);
   assert.equal(low.y, 0.1 * gpu.bandwidth);
-  const stored = { dtype: "bf16" };
-  const inputs = { context: 8192, requests: 8, prefix: 0, cache: stored, weights: stored, gpu, gpus: 2 };
-  const [decode, prefill] = expected(modelOf("llama-3-8b"), inputs);
+  const [decode, prefill] = expected(modelOf("llama-3-8b"), { ...INPUTS, gpus: 2 });
   assert.ok(Math.abs(decode.perSecond / (decode.intensity * gpu.bandwidth) - 1) < 1e-12, "of one GPU");
   assert.ok(Math.abs(prefill.perSecond / gpu.flops - 1) < 1e-12);
   assert.deepEqual([decode.bound, prefill.bound], ["bandwidth", "peak"]);
@@ -102,20 +99,10 @@ test("a roof bends at the ridge, and what is expected lies on it", () => {
 
 test("where one bound alone holds, the estimate is that of speed.js, and a short prompt is bound by what is read", () => {
   const model = modelOf("llama-3-8b");
-  const stored = { dtype: "bf16" };
-  const inputs = {
-    context: 8192,
-    requests: 8,
-    prefix: 0,
-    cache: stored,
-    weights: stored,
-    gpu: gpuOf("h100-sxm"),
-    gpus: 1,
-  };
-  const [decode, prefill] = expected(model, inputs);
-  assert.ok(Math.abs(decode.seconds / timePerToken(model, inputs).value - 1) < 1e-12);
-  assert.ok(Math.abs(prefill.seconds / timeToFirstToken(model, 8192, inputs).value - 1) < 1e-12);
-  const [many, short] = expected(model, { ...inputs, context: 64, requests: 4000 });
+  const [decode, prefill] = expected(model, INPUTS);
+  assert.ok(Math.abs(decode.seconds / timePerToken(model, INPUTS).value - 1) < 1e-12);
+  assert.ok(Math.abs(prefill.seconds / timeToFirstToken(model, 8192, INPUTS).value - 1) < 1e-12);
+  const [many, short] = expected(model, { ...INPUTS, context: 64, requests: 4000 });
   assert.deepEqual([many.bound, short.bound], ["peak", "bandwidth"]);
-  assert.ok(short.seconds > timeToFirstToken(model, 64, inputs).value);
+  assert.ok(short.seconds > timeToFirstToken(model, 64, INPUTS).value);
 });

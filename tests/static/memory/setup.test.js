@@ -18,13 +18,7 @@ test("the first inputs are valid", () => {
   assert.equal(setup.model.name, "Llama-3-8B");
   const { requests, context, prefix, gpus, cache, weights, gpu } = setup.inputs;
   assert.deepEqual([requests, context, prefix, gpus, gpu.id], [8, 8192, 0, 1, "h100-sxm"]);
-  assert.deepEqual(
-    [cache, weights],
-    [
-      { dtype: "bf16", group: 0 },
-      { dtype: "bf16", group: 0 },
-    ],
-  );
+  for (const stored of [cache, weights]) assert.deepEqual(stored, { dtype: "bf16", group: 0 });
 });
 
 test("a number may have separators, and a dtype may have scales", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BITS, GROUPS } from "../../../kvscope/static/memory/dtypes.js";
 import { batchBytes, cacheBytesPerToken, requestBytes, weightBytes } from "../../../kvscope/static/memory/sizes.js";
+import { pluck } from "../support/lists.js";
 import { MODELS, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";
 
@@ -41,10 +42,7 @@ test("numbers that are often printed wrongly are the right ones", () => {
 test("the formula is the one of the books, with the model's numbers", () => {
   const { formula, terms, unit } = cacheBytesPerToken(modelOf("llama-3-8b"), FP16);
   assert.equal(formula, "2 × layers × KV heads × head dim × bytes per number");
-  assert.deepEqual(
-    terms.map(({ value }) => value),
-    [2, 32, 8, 128, 2],
-  );
+  assert.deepEqual(pluck(terms, "value"), [2, 32, 8, 128, 2]);
   assert.equal(unit, "B/token");
 });
 
@@ -58,15 +56,8 @@ test("latent attention keeps one vector, not two", () => {
 test("a window keeps its tokens and no more, and only in the layers that have it", () => {
   const model = small({ window: { tokens: 5, layers: [0] } });
   const layer = 2 * 4 * 2;
-  for (const [context, kept] of [
-    [1, 1],
-    [4, 4],
-    [5, 5],
-    [6, 5],
-    [1000, 5],
-  ]) {
-    assert.equal(ofRequest(model, context), layer * (context + kept), `${context} tokens`);
-  }
+  for (const [tokens, kept] of Object.entries({ 1: 1, 4: 4, 5: 5, 6: 5, 1000: 5 }))
+    assert.equal(ofRequest(model, Number(tokens)), layer * (Number(tokens) + kept), `${tokens} tokens`);
   assert.equal(perToken(model, FP16), 2 * layer, "a token that is just written is in all layers");
   const everywhere = modelOf("mistral-7b-v0.1");
   assert.equal(ofRequest(everywhere, 32_768), ofRequest(everywhere, 4096));
@@ -119,10 +110,8 @@ test("scales of quantized numbers are counted where asked for", () => {
 test("weights are parameters times bytes, all experts among them", () => {
   assert.equal(weightBytes(modelOf("llama-3-8b"), FP16).value, 16_060_522_496);
   assert.equal(weightBytes(modelOf("mixtral-8x7b"), FP16).value, 2 * 46_702_792_704);
-  assert.equal(
-    weightBytes(modelOf("llama-3-8b"), { dtype: "int4", group: 128 }).value,
-    8_030_261_248 / 2 + 125_472_832,
-  );
+  const int4 = { dtype: "int4", group: 128 };
+  assert.equal(weightBytes(modelOf("llama-3-8b"), int4).value, 8_030_261_248 / 2 + 125_472_832);
 });
 
 test("the new presets have the cache of their layers", () => {

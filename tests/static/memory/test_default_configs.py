@@ -24,7 +24,7 @@ from transformers.models.auto.modeling_auto import (
 
 from kvscope.model.families import FAMILIES
 from tests.static.memory.other_configs import ALONE, changed
-from tests.static.memory.stored import stored_tensors
+from tests.static.memory.stored import cache_bytes, text_parameters
 from tests.support.node import answer_of
 
 SCRIPT = Path(__file__).parent / "sizes-answers.js"
@@ -62,18 +62,6 @@ def built(config: Any) -> Any:
     raise AssertionError(f"{config.model_type} is not built")
 
 
-def text_parameters(model: Any) -> int:
-    parts = (model.get_decoder(), model.get_output_embeddings())
-    return sum({id(each): each.numel() for part in parts for each in part.parameters()}.values())
-
-
-def cache_bytes(model: Any) -> int:
-    ids = torch.zeros((1, CONTEXT), dtype=torch.long, device="meta")
-    with torch.device("meta"), torch.inference_mode():
-        layers = model(ids, use_cache=True).past_key_values.layers
-    return sum(stored.nbytes for layer in layers for stored in stored_tensors(layer))
-
-
 def test_a_default_config_is_counted_as_it_is_built_or_refused_with_a_field(capsys: pytest.CaptureFixture[str]) -> None:
     configs = dict(default_configs())
     answers = answer_of(SCRIPT, questions([written(config) for config in configs.values()]))
@@ -88,7 +76,8 @@ def test_a_default_config_is_counted_as_it_is_built_or_refused_with_a_field(caps
         expected = {"parameters": text_parameters(model)}
         got = {"parameters": answer["parameters"]}
         if name not in NOT_RUN:
-            expected["bytes"] = cache_bytes(model)
+            with torch.device("meta"):
+                expected["bytes"] = cache_bytes(model, torch.zeros((1, CONTEXT), dtype=torch.long))
             got["bytes"] = answer["bytes"][0]
         found[name] = "equal" if got == expected else "different"
         if got != expected:

@@ -17,7 +17,7 @@ import pytest
 import torch
 import transformers
 
-from tests.static.memory.stored import stored_tensors
+from tests.static.memory.stored import cache_bytes
 from tests.static.memory.tiny_configs import FAMILIES, WINDOW
 from tests.support.node import answer_of
 
@@ -48,13 +48,6 @@ def answers() -> Answers:
     return asked({name: {"model_type": family, **sizes} for name, (family, sizes) in FAMILIES.items()})
 
 
-def cache_bytes(model: Any, tokens: int) -> int:
-    ids = torch.arange(tokens)[None] % 50
-    with torch.inference_mode():
-        layers = model(ids, use_cache=True).past_key_values.layers
-    return sum(stored.nbytes for layer in layers for stored in stored_tensors(layer))
-
-
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_the_cache_and_the_parameters_are_those_of_the_model(name: str, dtype: str, answers: Answers) -> None:
     model = transformers.AutoModelForCausalLM.from_config(config_of(name), dtype=DTYPES[dtype]).eval()
@@ -65,7 +58,8 @@ def test_the_cache_and_the_parameters_are_those_of_the_model(name: str, dtype: s
     assert (window is not None) == (WINDOW in FAMILIES[name][1].values())
     for context, counted in zip(CONTEXTS, answer["bytes"], strict=True):
         left = window["layers"] * answer["layer"] if window and context >= window["tokens"] else 0
-        assert (counted - left) * STORED_TIMES.get(name, 1) == cache_bytes(model, context), f"{context} tokens"
+        stored = cache_bytes(model, torch.arange(context)[None] % 50)
+        assert (counted - left) * STORED_TIMES.get(name, 1) == stored, f"{context} tokens"
 
 
 def test_a_config_that_transformers_writes_is_read_alike(answers: Answers) -> None:

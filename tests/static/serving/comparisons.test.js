@@ -30,24 +30,18 @@ test("an eviction that saves no blocks says how many blocks sharing saved", () =
     Object.assign(round.settings, { keep: { sinks: 1, heavy: 0, recent: 3 } });
     round.passes[2].requests[0].dropped = 3;
   };
-  assert.match(
-    evictionResult(side(0, "all"), side(1, "1 + 3", drops)),
-    /^3 rows were dropped.*saved no blocks.* shared up to 1 block/,
-  );
+  const result = evictionResult(side(0, "all"), side(1, "1 + 3", drops));
+  assert.match(result, /^3 rows were dropped.*saved no blocks.* shared up to 1 block/);
   const nothing = (round) => Object.assign(round.settings, { keep: { sinks: 1, heavy: 0, recent: 30 } });
   assert.match(evictionResult(side(0, "all"), side(1, "1 + 30", nothing)), /more than 31 rows.*nothing was dropped/);
 });
 
 test("paging that took longer has its passes and intervals, and the preemptions", () => {
   const back = (round) => round.passes[1].events.push({ ms: 12, what: "preempted", request: 0, count: 5, other: null });
-  assert.match(
-    reserveResult(side(0, "reserved"), side(1, "paged", back)),
-    /Preemptions: 1\..* “paged” still took longer.* “paged”: 3 passes/,
-  );
-  assert.equal(
-    reserveResult(side(1, "reserved"), side(0, "paged")),
-    "Paged memory was enough: no request was preempted.",
-  );
+  const longer = reserveResult(side(0, "reserved"), side(1, "paged", back));
+  assert.match(longer, /Preemptions: 1\..* “paged” still took longer.* “paged”: 3 passes/);
+  const enough = reserveResult(side(1, "reserved"), side(0, "paged"));
+  assert.equal(enough, "Paged memory was enough: no request was preempted.");
 });
 
 test("times of disturbed rounds are not compared", () => {

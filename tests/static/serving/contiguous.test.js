@@ -7,6 +7,7 @@ import { whyNothingShared, whyWaits } from "../../../kvscope/static/serving/join
 import { experimentOf, resultOf, roundName } from "../../../kvscope/static/serving/results.js";
 import { whatHappened } from "../../../kvscope/static/serving/sentences.js";
 import { tallyOf } from "../../../kvscope/static/serving/tally.js";
+import { assertEach, pluck } from "../support/lists.js";
 import { BLOCK_SIZE, folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const RESERVED = { ...SETTINGS, contiguous: { new_tokens: 20 } };
@@ -34,16 +35,10 @@ test("what the reader chooses is in the body: a reservation is never below the l
   const posted = { system: "", requests: REQUESTS, settings: SETTINGS };
   const { rounds, requests } = bodyOf(CONTIGUOUS, posted, 30, { reserved: 8, answer: 12 });
   assert.deepEqual([rounds[0].contiguous, rounds[1].contiguous], [{ new_tokens: 12 }, null]);
-  assert.deepEqual(
-    requests.map(({ max_new_tokens }) => max_new_tokens),
-    [12, 8, 8],
-  );
+  assert.deepEqual(pluck(requests, "max_new_tokens"), [12, 8, 8]);
   assert.ok(requests[0].arrives_ms < requests[1].arrives_ms);
   assert.equal(experimentOf({ rounds, requests }), CONTIGUOUS);
-  assert.deepEqual(
-    [0, 1].map((number) => roundName({ rounds, requests }, number)),
-    ["reserved", "as needed"],
-  );
+  assertEach([0, 1], (number) => roundName({ rounds, requests }, number), ["reserved", "as needed"]);
 });
 
 test("what was held and what was filled is counted once for each request, when it last ran", () => {
@@ -58,10 +53,7 @@ test("the result counts reservations, waits and copies in the log", () => {
   assert.match(conclusion, /^(?=.*C waited for space for 20 tokens)(?=.*24 was free)(?=.*at most 12 in a row)/);
   assert.match(conclusion, /2 requests at once stored their same first 4 tokens.* up to 2 of them .* 2 copies/);
   assert.deepEqual([rounds[0].values[3], rounds[1].values[3]], [1, 0]);
-  assert.deepEqual(
-    stretchWaits(reserving().rounds[0]).map(({ request }) => request),
-    [2],
-  );
+  assert.deepEqual(pluck(stretchWaits(reserving().rounds[0]), "request"), [2]);
 });
 
 test("a wait for a stretch has its numbers, and is told after another reason", () => {

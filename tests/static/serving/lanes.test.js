@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { barOf, lanesOf, nowOf, passAt, rowsLabel, timeScale } from "../../../kvscope/static/serving/lanes.js";
 import { letterOf, lettersOf, ownerClass } from "../../../kvscope/static/serving/owners.js";
 import { answersOf } from "../../../kvscope/static/serving/tally.js";
+import { columns } from "../support/lists.js";
 import { folded, framesOf, REQUESTS } from "./made.js";
 
 const round = folded().rounds[0];
@@ -30,13 +31,7 @@ test("who was set back waits again and is computed again", () => {
   });
   const [, lane] = lanesOf(set, answersOf(set, REQUESTS));
   assert.deepEqual(lane.waits.at(-1), { from: 30, to: 45 });
-  assert.deepEqual(
-    lane.reads.map(({ rows, again }) => [rows, again]),
-    [
-      [2, false],
-      [6, true],
-    ],
-  );
+  assert.deepEqual(columns(lane.reads, "rows", "again"), { rows: [2, 6], again: [false, true] });
   assert.deepEqual(lane.preemptions, [30]);
 });
 

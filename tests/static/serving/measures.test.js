@@ -19,6 +19,7 @@ import {
   waitsOf,
 } from "../../../kvscope/static/serving/measures.js";
 import { answersOf } from "../../../kvscope/static/serving/tally.js";
+import { columns, pluck } from "../support/lists.js";
 import { token } from "../support/wire.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
@@ -27,14 +28,8 @@ const answers = answersOf(round, REQUESTS);
 
 test("an answer has its outputs when their pass was over, and says how it ended", () => {
   const [a, b, c] = answers;
-  assert.deepEqual(
-    a.outputs.map(({ token, ms, pass }) => [token.text, ms, pass]),
-    [
-      [" x", 10, 0],
-      [" y", 30, 1],
-      [" w", 40, 2],
-    ],
-  );
+  assert.deepEqual(pluck(pluck(a.outputs, "token"), "text"), [" x", " y", " w"]);
+  assert.deepEqual(columns(a.outputs, "ms", "pass"), { ms: [10, 30, 40], pass: [0, 1, 2] });
   assert.deepEqual([a.rows, b.rows, b.shared, b.arrived, b.began], [7, 3, 4, 8, 10]);
   assert.deepEqual(b.end, { what: "done", ms: 40 });
   assert.deepEqual([c.outputs.length, c.began, c.end], [0, null, { what: "cancelled", ms: 28 }]);
@@ -55,26 +50,17 @@ test("what a round came out at is counted from its passes", () => {
   assert.equal(mean([1, null, 3]), 2);
   assert.equal(mean([null]), null);
   const empty = { passes: [], settings: round.settings, end: null };
-  assert.deepEqual(
-    [doneMs(empty), tokensPerSecond(empty), fullTokensPerSecond(empty), mostBlocks(empty)],
-    [null, null, null, 0],
-  );
+  for (const measure of [doneMs, tokensPerSecond, fullTokensPerSecond]) assert.equal(measure(empty), null);
+  assert.equal(mostBlocks(empty), 0);
 });
 
 test("tokens that were guessed right come out of the same pass", () => {
   const guessing = structuredClone(round);
   const [a] = guessing.passes[2].members;
   Object.assign(a, { rows: 4, guessed: 3, more: [token(" u", 6), token(" t", 7)] });
-  assert.deepEqual(
-    answersOf(guessing, REQUESTS)[0].outputs.map(({ token: { id }, ms }) => [id, ms]),
-    [
-      [1, 10],
-      [2, 30],
-      [4, 40],
-      [6, 40],
-      [7, 40],
-    ],
-  );
+  const { outputs } = answersOf(guessing, REQUESTS)[0];
+  assert.deepEqual(pluck(pluck(outputs, "token"), "id"), [1, 2, 4, 6, 7]);
+  assert.deepEqual(pluck(outputs, "ms"), [10, 30, 40, 40, 40]);
   assert.equal(tokensPerSecond(guessing), 7 / 0.04);
   assert.deepEqual(guesses(guessing), { guessed: 3, right: 2 });
   assert.deepEqual(guesses(round), { guessed: 0, right: 0 });
@@ -96,13 +82,8 @@ test("beside a wait only the rows that were read in it count, not those that wer
 
 test("passes are counted from 1 in each round", () => {
   const { rounds } = folded(framesOf([SETTINGS, { ...SETTINGS, chunk: 1 }]));
-  assert.deepEqual(
-    rounds.map((each) => each.passes.map((pass) => placeOf(each, pass))),
-    [
-      [1, 2, 3],
-      [1, 2, 3],
-    ],
-  );
+  const places = rounds.flatMap((each) => each.passes.map((pass) => placeOf(each, pass)));
+  assert.deepEqual(places, [1, 2, 3, 1, 2, 3]);
 });
 
 test("texts are the same when every token is, and the first that differs is named", () => {

@@ -6,10 +6,7 @@ import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 test("rounds are called by what differs", () => {
   const name = (at, ...changes) =>
     roundName({ rounds: changes.map((change) => ({ ...SETTINGS, ...change })), requests: REQUESTS }, at);
-  assert.deepEqual(
-    [name(0, { at_once: 1 }, { at_once: 8 }), name(1, { at_once: 1 }, { at_once: 8 })],
-    ["1 at once", "8 at once"],
-  );
+  for (const at of [0, 1]) assert.equal(name(at, { at_once: 1 }, { at_once: 8 }), ["1 at once", "8 at once"][at]);
   assert.equal(name(1, {}, { chunk: 7 }), "chunk 7");
   assert.equal(name(1, {}, { chunk: 7, at_once: 1 }), "at once 1, chunk 7");
   assert.equal(name(0, {}), "round 1");
@@ -26,11 +23,7 @@ test("rounds with drafts are called by what guesses", () => {
 });
 
 test("a result is counted from the rounds that are over, texts from all of them", () => {
-  const rounds = [
-    { ...SETTINGS, batching: "static" },
-    { ...SETTINGS, batching: "continuous" },
-  ];
-  const frames = framesOf(rounds);
+  const frames = framesOf(["static", "continuous"].map((batching) => ({ ...SETTINGS, batching })));
   assert.deepEqual(resultOf(folded(frames.slice(0, 4))).rounds, []);
   const half = resultOf(folded(frames.slice(0, 5)));
   assert.deepEqual([half.rounds.length, half.of, half.text], [1, 2, null]);

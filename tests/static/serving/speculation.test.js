@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DRAFT_LAYERS, SPECULATION } from "../../../kvscope/static/serving/speculation.js";
+import { pluck } from "../support/lists.js";
 
 const drafts = ({ values }, layers) => values(layers).map(({ value }) => value);
 /** A value per figure: each row for answers that repeat the prompt and for those that are new. */
@@ -11,14 +12,8 @@ const side = (name, { right, weights }, rows) => ({
 
 test("no draft, prompt lookup and the first layers are compared, and layers of any model", () => {
   assert.deepEqual(drafts(SPECULATION, 30), [null, { tokens: 4, layers: 0 }, { tokens: 1, layers: 25 }]);
-  assert.deepEqual(
-    drafts(DRAFT_LAYERS, 30).map(({ layers }) => layers),
-    [5, 10, 15, 20, 25],
-  );
-  assert.deepEqual(
-    drafts(DRAFT_LAYERS, 2).map(({ layers }) => layers),
-    [1, 2],
-  );
+  assert.deepEqual(pluck(drafts(DRAFT_LAYERS, 30), "layers"), [5, 10, 15, 20, 25]);
+  assert.deepEqual(pluck(drafts(DRAFT_LAYERS, 2), "layers"), [1, 2]);
 });
 
 test("a draft is said to save work only where fewer weights are read", () => {

@@ -11,6 +11,7 @@ import {
   withField,
   withRequest,
 } from "../../../kvscope/static/serving/workload-form.js";
+import { pluck } from "../support/lists.js";
 import { REQUESTS, SETTINGS } from "./made.js";
 
 const LIMITS = {
@@ -28,10 +29,7 @@ test("what is ready-made can be fields as it stands", () => {
     const read = parsed(fields(), LIMITS);
     assert.equal(read.problem, undefined, name);
     assert.equal(read.requests.length, Number(fields().count), name);
-    assert.ok(
-      read.requests.every(({ max_new_tokens }) => max_new_tokens <= 24),
-      name,
-    );
+    assert.ok(Math.max(...pluck(read.requests, "max_new_tokens")) <= 24, name);
   }
   const read = parsed(FIRST, LIMITS);
   assert.deepEqual(read.settings, { ...POSTED, at_once: 6, chunk: 128, blocks: 96 });
@@ -58,14 +56,8 @@ test("a change of the sentence changes the requests that follow from it, and no 
 });
 
 test("what cannot be used stays as typed, and is told at its field", () => {
-  for (const [field, text] of [
-    ["count", "25"],
-    ["count", ""],
-    ["every", "a while"],
-    ["at_once", "0"],
-    ["chunk", "1.5"],
-    ["blocks", "257"],
-  ]) {
+  const wrong = { count: "25", every: "a while", at_once: "0", chunk: "1.5", blocks: "257" };
+  for (const [field, text] of [...Object.entries(wrong), ["count", ""]]) {
     const typed = withField(FIRST, field, text, LIMITS);
     assert.equal(typedIn(typed, field), text);
     assert.deepEqual(typed.requests, FIRST.requests);
@@ -74,16 +66,9 @@ test("what cannot be used stays as typed, and is told at its field", () => {
     assert.equal(told.field, field);
     assert.match(told.text, new RegExp(`from ${least} to ${most.toLocaleString("en-US")}`));
   }
-  for (const [name, text] of [
-    ["prompt", " "],
-    ["newTokens", "65"],
-    ["arrives", "-1"],
-    ["cancel", "0"],
-    ["cancelTokens", "65"],
-    ["retry", "0"],
-  ]) {
+  const ofRequest = { prompt: " ", newTokens: "65", arrives: "-1", cancel: "0", cancelTokens: "65", retry: "0" };
+  for (const [name, text] of Object.entries(ofRequest))
     assert.equal(problem(withRequest(FIRST, 1, name, text)).field, `requests.1.${name}`);
-  }
   assert.equal(problem({ ...FIRST, system: "x".repeat(2001) }).field, "system");
 });
 
@@ -106,10 +91,8 @@ test("a log can be fields once more, and what no log says is kept", () => {
   assert.deepEqual([fields.count, fields.sameSystem, fields.system, fields.lengths], ["3", false, FIRST.system, "own"]);
   const { requests, settings } = parsed(fields, LIMITS);
   assert.deepEqual(settings, POSTED);
-  assert.deepEqual(
-    requests,
-    REQUESTS.map(({ tokens: _, ...request }) => request),
-  );
+  const posted = REQUESTS.map(({ tokens: _, ...request }) => request);
+  assert.deepEqual(requests, posted);
   const read = parsed(FIRST, LIMITS);
   assert.equal(fieldsOf({ ...read, rounds: [read.settings] }, FIRST).lengths, "mixed");
 });
@@ -126,29 +109,16 @@ test("a reservation of the form is posted, read off a log and checked only where
 });
 
 test("a refusal of the server is told where it belongs", () => {
-  const of = (field) => problemOf({ field, detail: "no" }).field;
-  assert.deepEqual(
-    [
-      "requests[3].prompt",
-      "requests[3]",
-      "requests.2.retry_of",
-      "requests",
-      "system",
-      "rounds[0].chunk",
-      "rounds[0].draft.layers",
-      "rounds",
-      null,
-    ].map(of),
-    [
-      "requests.3.prompt",
-      "requests.3.prompt",
-      "requests.2.retry",
-      "count",
-      "system",
-      "chunk",
-      "draft_layers",
-      "blocks",
-      "",
-    ],
-  );
+  const places = {
+    "requests[3].prompt": "requests.3.prompt",
+    "requests[3]": "requests.3.prompt",
+    "requests.2.retry_of": "requests.2.retry",
+    requests: "count",
+    system: "system",
+    "rounds[0].chunk": "chunk",
+    "rounds[0].draft.layers": "draft_layers",
+    rounds: "blocks",
+  };
+  for (const [field, place] of [...Object.entries(places), [null, ""]])
+    assert.equal(problemOf({ field, detail: "no" }).field, place, field);
 });

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { assertEach } from "../support/lists.js";
 import { folded, framesOf, SETTINGS } from "./made.js";
 
 test("a workload is folded from its frames in order, and takes no others", () => {
   const log = folded(framesOf([SETTINGS, { ...SETTINGS, sharing: false }]));
-  assert.deepEqual(
-    log.rounds.map(({ number, passes, end }) => [number, passes.length, end.ms]),
-    [
-      [0, 3, 41],
-      [1, 3, 82],
-    ],
-  );
+  assertEach(log.rounds, ({ number, passes, end }) => `${number}: ${passes.length} in ${end.ms}`, [
+    "0: 3 in 41",
+    "1: 3 in 82",
+  ]);
   assert.equal(log.passes.length, 6);
   assert.equal(log.roundOf(4).settings.sharing, false);
   assert.equal(log.roundOf(9), null);

@@ -6,14 +6,8 @@ import { token } from "./wire.js";
 /** What a model like Llama is, and one like GPT-2, as a log says it. */
 export const LIKE_LLAMA = {
   ...{ norm: "rms", gated: true, activation: "silu", positions: "rotary", qk_norm: false, windows: null, tied: true },
-  ...{
-    dtype: "float32",
-    element_bytes: 4,
-    weight_dtype: "float32",
-    post_norms: false,
-    embedding_scale: 1,
-    experts: null,
-  },
+  ...{ dtype: "float32", element_bytes: 4, weight_dtype: "float32" },
+  ...{ post_norms: false, embedding_scale: 1, experts: null },
   weights: { stored: {}, held: { float32: 4000 } },
   weight_bytes: 4000,
 };
@@ -28,13 +22,16 @@ export function withoutCache(run) {
   return run;
 }
 
+/** The same small weight for each key. */
+const evenly = (_layer, _head, query) => new Array(query + 1).fill(9);
+
 /**
  * @param {Object} parts
  * @param {string[]} parts.words prompt and generated tokens
  * @param {number} parts.promptLength
  * @param {number} [parts.reused] rows of the prompt that were read from the cache
  * @param {(number|null)[]|null} [parts.windows] of each layer
- * @param {(layer: number, head: number, query: number) => number[]} parts.row companded weights, query + 1 of them
+ * @param {(layer: number, head: number, query: number) => number[]} [parts.row] companded weights, query + 1 of them
  */
 export function madeRun({
   words,
@@ -46,7 +43,7 @@ export function madeRun({
   blockSize = 4,
   reused = 0,
   windows = null,
-  row,
+  row = evenly,
   steps = {},
 }) {
   const positions = words.length;

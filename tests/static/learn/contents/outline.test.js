@@ -3,49 +3,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { howFar, inParts, stepOf } from "../../../../kvscope/static/learn/contents/outline.js";
+import { assertEach, pluck } from "../../support/lists.js";
 
 const lesson = (id, steps = 6, minutes = 5) => ({ id, steps, minutes, own: false });
+
+const idsOf = ({ lessons }) => pluck(lessons, "id").join(" ");
 
 test("each lesson is in the last part that begins before it, once and in order", () => {
   const ids = ["00-early", "01-a", "03-b", "07-c", "09-d", "13-e", "17-f", "21-g", "30-new"];
   const parts = inParts(ids.map((id) => lesson(id)));
-  assert.deepEqual(
-    parts.map(({ from, lessons }) => [from, ...lessons.map(({ id }) => id)]),
-    [
-      ["01", "00-early", "01-a", "03-b"],
-      ["04", "07-c"],
-      ["09", "09-d"],
-      ["13", "13-e", "17-f"],
-      ["18", "21-g", "30-new"],
-    ],
-  );
+  assert.deepEqual(pluck(parts, "from"), ["01", "04", "09", "13", "18"]);
+  assertEach(parts, idsOf, ["00-early 01-a 03-b", "07-c", "09-d", "13-e 17-f", "21-g 30-new"]);
 });
 
 test("lessons that do not ship have their own part, whatever their names", () => {
-  const parts = inParts([
-    lesson("01-a"),
-    lesson("18-b"),
-    { ...lesson("00-mine"), own: true },
-    { ...lesson("mine"), own: true },
-  ]);
-  assert.deepEqual(
-    parts.map(({ name, lessons }) => [name, ...lessons.map(({ id }) => id)]),
-    [
-      ["The model", "01-a"],
-      ["Serving", "18-b"],
-      ["Added lessons", "00-mine", "mine"],
-    ],
-  );
+  const own = ["00-mine", "mine"].map((id) => ({ ...lesson(id), own: true }));
+  const parts = inParts([lesson("01-a"), lesson("18-b"), ...own]);
+  assert.deepEqual(pluck(parts, "name"), ["The model", "Serving", "Added lessons"]);
+  assertEach(parts, idsOf, ["01-a", "18-b", "00-mine mine"]);
   assert.equal(inParts([lesson("01-a")]).length, 1, "no heading without any");
 });
 
 test("a lesson counts as read at its last step, and its minutes no longer count as remaining", () => {
   const lessons = [lesson("01-a", 6, 5), lesson("02-b", 6, 7), lesson("03-c", 6, 9)];
   const progress = { "01-a": { step: 5, done: [] }, "02-b": { step: 2, done: [] } };
-  assert.deepEqual(
-    lessons.map((each) => stepOf(each, progress)),
-    [6, 3, 0],
-  );
+  assertEach(lessons, (each) => stepOf(each, progress), [6, 3, 0]);
   assert.deepEqual(howFar(lessons, progress), { read: 1, minutes: 16 });
   assert.equal(stepOf(lesson("01-a", 4), progress), 4, "a lesson that became shorter");
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { misprints } from "../../../../kvscope/static/learn/loop/misprints.js";
 import { areasOf } from "../../../../kvscope/static/learn/loop/picture.js";
 import { loopOf, someSteps } from "../../../../kvscope/static/learn/loop/rows.js";
+import { pluck } from "../../support/lists.js";
 
 /** Step by step, as the loop does it. */
 function counted(prompt, added) {
@@ -46,10 +47,7 @@ test("one new token computes nothing again", () => {
 });
 
 test("the table has the first steps and the last", () => {
-  assert.deepEqual(
-    someSteps(5, 3).map(({ without }) => without),
-    [5, 6, 7],
-  );
+  assert.deepEqual(pluck(someSteps(5, 3), "without"), [5, 6, 7]);
   assert.deepEqual(someSteps(5, 100).at(-1), { step: 99, with: 1, without: 104 });
 });
 

@@ -11,6 +11,7 @@ import { readNumber } from "../../../../kvscope/static/learn/reference/numbers.j
 import { plain } from "../../../../kvscope/static/learn/reference/plain.js";
 import { symbolsOf } from "../../../../kvscope/static/learn/reference/symbols.js";
 import { levelsOf, panelsOf } from "../../../../kvscope/static/learn/reference/tensors.js";
+import { assertEach, pluck } from "../../support/lists.js";
 import { LIKE_LLAMA, madeRun } from "../../support/made-run.js";
 
 const of = (id) => FORMATS.find((format) => format.id === id);
@@ -47,15 +48,8 @@ test("no number in a group is rounded to more than the group's largest", () => {
 });
 
 test("numbers are read with a point or an exponent, and written at any size", () => {
-  for (const [text, value] of [
-    ["0.1", 0.1],
-    ["−2.5", -2.5],
-    ["3e-8", 3e-8],
-    [".5", 0.5],
-    ["+1", 1],
-  ]) {
+  for (const [text, value] of Object.entries({ 0.1: 0.1, "−2.5": -2.5, "3e-8": 3e-8, ".5": 0.5, "+1": 1 }))
     assert.deepEqual(readNumber(text, "x"), { value });
-  }
   for (const text of ["", "a", "1,5", "1e999", "NaN", "Infinity", "0x10"])
     assert.ok("problem" in readNumber(text, "x"), text);
   assert.deepEqual([0, -0.1, 65_504, Infinity].map(plain), ["0", "−0.1", "65,504", "∞"]);
@@ -78,25 +72,16 @@ const RUN = madeRun({
 });
 RUN.steps = [{ topLogits: [3] }, { topLogits: [21.5] }];
 
+const sizesOf = ({ axes }) => pluck(axes, "size");
+
 test("without a model the tensors come from the log, and two runs have a batch axis", () => {
   const levels = levelsOf([RUN, RUN], null);
-  assert.deepEqual(
-    levels.map(({ rank, axes }) => [rank, axes.map(({ size }) => size)]),
-    [
-      [0, []],
-      [1, [4]],
-      [2, [4, 4]],
-      [3, [4, 4, 4]],
-      [4, [2, 4, 4, 4]],
-    ],
-  );
+  assert.deepEqual(pluck(levels, "rank"), [0, 1, 2, 3, 4]);
+  assertEach(levels, sizesOf, [[], [4], [4, 4], [4, 4, 4], [2, 4, 4, 4]]);
   assert.equal(levels[0].at(), 21.5);
   assert.equal(levels[3].at(2, 1, 1), RUN.weight(1, 2, 1, 1));
   assert.equal(levels[3].at(2, 1, 3), 0, "masked");
-  assert.deepEqual(
-    levelsOf([RUN], null).map(({ rank }) => rank),
-    [0, 1, 2, 3],
-  );
+  assert.deepEqual(pluck(levelsOf([RUN], null), "rank"), [0, 1, 2, 3]);
 });
 
 test("with a model the tensors are its keys, and the panels are slices of them", () => {
@@ -104,26 +89,12 @@ test("with a model the tensors are its keys, and the panels are slices of them",
     [0, 1].map((head) => Float32Array.from({ length: 32 }, (_, at) => 1000 * batch + 100 * head + at)),
   );
   const levels = levelsOf([RUN, RUN], { row: [5, 6, 7], keys });
-  assert.deepEqual(
-    levels.map(({ axes }) => axes.map(({ size }) => size)),
-    [[], [3], [4, 8], [2, 4, 8], [2, 2, 4, 8]],
-  );
+  assertEach(levels, sizesOf, [[], [3], [4, 8], [2, 4, 8], [2, 2, 4, 8]]);
   const panels = panelsOf(levels[4]);
-  assert.deepEqual(
-    panels.map(({ index }) => index),
-    [
-      [0, 0],
-      [0, 1],
-      [1, 0],
-      [1, 1],
-    ],
-  );
+  assert.deepEqual(pluck(panels, "index").flat(), [0, 0, 0, 1, 1, 0, 1, 1]);
   const { lines, linesBefore, moreNumbers } = panels[3];
   assert.deepEqual([linesBefore, moreNumbers], [1, 3]);
-  assert.deepEqual(
-    lines.map(({ name }) => name),
-    ["b", "c", "d"],
-  );
+  assert.deepEqual(pluck(lines, "name"), ["b", "c", "d"]);
   assert.deepEqual(lines[0].numbers, [1108, 1109, 1110, 1111, 1112]);
   assert.equal(panelsOf(levels[0])[0].lines[0].numbers[0], 21.5);
 });

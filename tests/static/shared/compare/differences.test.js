@@ -13,6 +13,7 @@ import {
   sameShape,
 } from "../../../../kvscope/static/shared/compare/differences.js";
 import { runOf } from "../../support/compared-runs.js";
+import { assertEach } from "../../support/lists.js";
 
 const FULL = 255;
 /** All attention on one key. */
@@ -44,14 +45,11 @@ test("attention on a token that the other run lacks counts as moved", () => {
   const { columns } = comparisonOf(a, b);
   assert.equal(attentionMoved(columns, { run: a, step: 0 }, { run: b, step: 0 }, 0, 0), 1);
   const rows = attentionRows(columns, { run: a, step: 0 }, { run: b, step: 0 }, 0, 0);
-  assert.deepEqual(
-    rows.map(({ a: one, b: other }) => [one, other]),
-    [
-      [1, 0],
-      [0, 0],
-      [null, 1],
-    ],
-  );
+  assertEach(rows, ({ a: one, b: other }) => [one, other], [
+    [1, 0],
+    [0, 0],
+    [null, 1],
+  ]);
 });
 
 test("exchanging the runs keeps the moved share and changes the sign of lengths", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { divergence, likeliest } from "../../../../kvscope/static/shared/compare/next-token.js";
 import { runOf } from "../../support/compared-runs.js";
+import { assertEach, pluck } from "../../support/lists.js";
 
 const WORDS = ["p", "q", "x"];
 const sideOf = (likely, parts = {}) => ({ run: runOf(WORDS, { likely: [likely], ...parts }), step: 0 });
@@ -10,18 +11,12 @@ const near = (value, wanted) => assert.ok(Math.abs(value - wanted) < 1e-6, `${va
 test("both sides have the probability of each likely token; an unlisted token is below the last listed one", () => {
   const [a, b] = [sideOf({ x: 0.6, y: 0.3, z: 0.1 }), sideOf({ y: 0.7, x: 0.2 })];
   const rows = likeliest(a, b);
-  assert.deepEqual(
-    rows.map(({ token }) => token.text),
-    ["y", "x", "z"],
-  );
+  assertEach(rows, ({ token }) => token.text, ["y", "x", "z"]);
   near(rows[0].a.p, 0.3);
   near(rows[0].b.p, 0.7);
   assert.equal(rows[2].b.p, null);
   near(rows[2].b.below, 0.2);
-  assert.deepEqual(
-    rows.map(({ chosenA }) => chosenA),
-    [false, true, false],
-  );
+  assert.deepEqual(pluck(rows, "chosenA"), [false, true, false]);
 });
 
 test("exchanging the sides mirrors the rows and the divergences", () => {

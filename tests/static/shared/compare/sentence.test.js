@@ -69,10 +69,8 @@ test("the sentence names special tokens of only one model, and counts positions 
     `${only("B")}The prompts part at position 1 of A and 2 of B: “Italy” becomes “France”. The answers are the same: 1 token.`,
   );
   const longer = runOf(["<bos>", "of", "France", "Paris", "and"], begun);
-  assert.match(
-    said(longer, runOf(["of", "France", "Paris", "or"])),
-    /The answers have the same first token\. Then “and”/,
-  );
+  const other = runOf(["of", "France", "Paris", "or"]);
+  assert.match(said(longer, other), /The answers have the same first token\. Then “and”/);
   const turn = runOf(["<turn>", "of", "France", "Paris"], { promptLength: 3, specials: ["<turn>"] });
   assert.match(said(a, turn), /^A begins with “<bos>”, B with “<turn>”; the tokens after them are aligned\. Both/);
 });

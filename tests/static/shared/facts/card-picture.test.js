@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pictureInWords, rowsOf, textOf } from "../../../../kvscope/static/shared/facts/card-picture.js";
+import { assertEach, pluck } from "../../support/lists.js";
 
 const attention = (tokens, key) => {
   const shades = tokens.flatMap((_, query) => Array.from({ length: query + 1 }, (_, at) => (query * 16 + at) % 256));
@@ -9,26 +10,14 @@ const attention = (tokens, key) => {
 
 test("row q of a head has q + 1 keys", () => {
   const rows = rowsOf(attention(["a", "b", "c"], 0));
-  assert.deepEqual(
-    rows.map((row) => [...row]),
-    [[0], [16, 17], [32, 33, 34]],
-  );
+  assertEach(rows, (row) => [...row], [[0], [16, 17], [32, 33, 34]]);
 });
 
 test("the text has the attention of the last row", () => {
   const text = textOf(attention(["The", " animal", "\n", " it"], 1));
-  assert.deepEqual(
-    text.map(({ text }) => text),
-    ["The", " animal", "⏎", " it"],
-  );
-  assert.deepEqual(
-    text.map(({ role }) => role),
-    [null, "key", null, "query"],
-  );
-  assert.deepEqual(
-    text.map(({ shade }) => shade),
-    [48, 49, 50, 51],
-  );
+  assert.deepEqual(pluck(text, "text"), ["The", " animal", "⏎", " it"]);
+  assert.deepEqual(pluck(text, "role"), [null, "key", null, "query"]);
+  assert.deepEqual(pluck(text, "shade"), [48, 49, 50, 51]);
 });
 
 test("a long text shows its end, with the right shades", () => {
@@ -43,10 +32,7 @@ test("a long text shows its end, with the right shades", () => {
 
 test("a sampled token is shaded by its probability, the prompt is not", () => {
   const text = textOf({ kind: "chances", tokens: ["My", " food", " is"], prompt: 1, shares: [0.25, 1] });
-  assert.deepEqual(
-    text.map(({ shade }) => shade),
-    [null, 128, 255],
-  );
+  assert.deepEqual(pluck(text, "shade"), [null, 128, 255]);
 });
 
 test("the picture has a sentence", () => {

@@ -14,6 +14,7 @@ import {
   SITES,
   switchedOff,
 } from "../../../../kvscope/static/shared/facts/changes.js";
+import { assertEach } from "../../support/lists.js";
 import { token } from "../../support/wire.js";
 
 const TOKENS = ["The", " animal", " didn"].map((text) => token(text));
@@ -27,17 +28,13 @@ test("a change reads as its place and its operation, and zero differs from mean"
   assert.equal(words(head({ op: "scale", factor: 0.5 })), "head 3 of layer 1 multiplied by 0.5");
   assert.equal(words(head({ op: "scale", factor: -2 })), "head 3 of layer 1 multiplied by −2");
   assert.equal(words(head({ op: "patch", source: "The sky" })), "head 3 of layer 1 taken from “The sky”");
-  assert.equal(
-    words(head({ op: "steer", factor: 2, source: "love", away: "hate" })),
-    "head 3 of layer 1 steered by 2 × (“love” − “hate”)",
-  );
+  const steered = head({ op: "steer", factor: 2, source: "love", away: "hate" });
+  assert.equal(words(steered), "head 3 of layer 1 steered by 2 × (“love” − “hate”)");
   assert.equal(words(head({ position: 1 })), "head 3 of layer 1 at “animal” (position 1) switched off (zero)");
   assert.equal(words(head({ from_step: 2 })), "head 3 of layer 1 switched off (zero) from step 2 on");
   assert.equal(words(switchedOff("token", { position: 2 })), "token “didn” (position 2) switched off (zero)");
-  assert.equal(
-    words(switchedOff("k", { layer: 0, head: 1, position: 9 })),
-    "K of KV head 1 in layer 0 at position 9 switched off (zero)",
-  );
+  const key = switchedOff("k", { layer: 0, head: 1, position: 9 });
+  assert.equal(words(key), "K of KV head 1 in layer 0 at position 9 switched off (zero)");
 });
 
 test("one change is named, several changes are counted", () => {
@@ -47,10 +44,8 @@ test("one change is named, several changes are counted", () => {
 
 test("a notice names each of a few changes, and counts many", () => {
   const few = [head(), switchedOff("mlp", { layer: 0 })];
-  assert.equal(
-    eachChangeInWords(few, TOKENS),
-    "head 3 of layer 1 switched off (zero); the MLP of layer 0 switched off (zero)",
-  );
+  const words = "head 3 of layer 1 switched off (zero); the MLP of layer 0 switched off (zero)";
+  assert.equal(eachChangeInWords(few, TOKENS), words);
   assert.equal(eachChangeInWords([...few, ...few], TOKENS), "4 places in the model");
 });
 
@@ -75,10 +70,7 @@ test("a change has exactly the fields that the API accepts for its site and op",
 
 test("K and V have KV heads", () => {
   const model = { heads: 9, kv_heads: 3 };
-  assert.deepEqual(
-    ["head", "k", "v"].map((site) => headsAt({ site }, model)),
-    [9, 3, 3],
-  );
+  assertEach(["head", "k", "v"], (site) => headsAt({ site }, model), [9, 3, 3]);
 });
 
 test("a cell of the map has the changes at its place only", () => {
@@ -110,11 +102,7 @@ test("the changes of a changed run are edited over its original, the changes of 
 });
 
 test("a refusal of the API is known before the request", () => {
-  const run = (patch = {}, open = {}) => ({
-    saved: null,
-    ...patch,
-    open: { model: { sha256: "x" }, study: null, ...open },
-  });
+  const run = (patch, open) => ({ saved: null, ...patch, open: { model: { sha256: "x" }, study: null, ...open } });
   assert.equal(changeRefusal(run(), { sha256: "x" }), null);
   assert.equal(changeRefusal(run(), null), null);
   assert.match(changeRefusal(run(), { sha256: "y" }), /another model/);

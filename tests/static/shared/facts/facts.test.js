@@ -19,7 +19,7 @@ import {
   queryRange,
   waitingView,
 } from "../../../../kvscope/static/stage/map/scene.js";
-import { dotProduct } from "../../../../kvscope/static/stage/views/pair/dot-product.js";
+import { assertEach, pluck } from "../../support/lists.js";
 import { madeRun } from "../../support/made-run.js";
 
 /** Each row looks at key 1 with weight 0.64, at itself with 0.16, at the others with next to nothing. */
@@ -58,32 +58,21 @@ test("a row's weights are exact if the model has given them, else those of the l
 });
 
 test("top keys come strongest first, and equal keys earliest first", () => {
-  assert.deepEqual(
-    topKeys(animal().row(0, 0, 4), 3).map(({ key }) => key),
-    [1, 4, 0],
-  );
+  assert.deepEqual(pluck(topKeys(animal().row(0, 0, 4), 3), "key"), [1, 4, 0]);
   assert.deepEqual(topKeys([], 3), []);
   const row = Uint8Array.from({ length: 97 }, (_, key) => (key * 37) % 11);
   const sorted = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
-  for (const count of [1, 5, 97, 200]) {
-    const keys = topKeys(row, count).map(({ key }) => key);
-    assert.deepEqual(keys, sorted.slice(0, count));
-  }
+  for (const count of [1, 5, 97, 200]) assert.deepEqual(pluck(topKeys(row, count), "key"), sorted.slice(0, count));
 });
 
 test("the position of a key has a name", () => {
-  assert.equal(whereKeyStands(5, 5), "its own position");
-  assert.equal(whereKeyStands(5, 0), "the first token");
-  assert.equal(whereKeyStands(5, 4), "the previous token");
-  assert.equal(whereKeyStands(5, 2), "3 tokens back");
+  const places = ["its own position", "the first token", "the previous token", "3 tokens back"];
+  assertEach([5, 0, 4, 2], (key) => whereKeyStands(5, key), places);
 });
 
 test("query heads share K/V heads in equal consecutive groups", () => {
   const run = animal({ heads: 9, kvHeads: 3 });
-  assert.deepEqual(
-    [0, 2, 3, 8].map((head) => kvHeadOf(run, head)),
-    [0, 0, 1, 2],
-  );
+  assertEach([0, 2, 3, 8], (head) => kvHeadOf(run, head), [0, 0, 1, 2]);
   assert.deepEqual(readersOf(run, 2), [6, 8]);
 });
 
@@ -101,16 +90,10 @@ test("a masked cell has no weight and no key", () => {
 });
 
 test("a cache cell says when it was written, its block and slot, and which heads read it", () => {
-  const { title, notes, place } = factsAt(animal(), 2, {
-    group: "cache",
-    layer: 1,
-    kind: "V",
-    kvHead: 1,
-    positions: [4, 4],
-  });
+  const at = { group: "cache", layer: 1, kind: "V", kvHead: 1, positions: [4, 4] };
+  const { title, notes, place } = factsAt(animal(), 2, at);
   assert.equal(title, "V of “too”, position 4, layer 1, KV head 1");
-  assert.equal(notes[0], "in the cache since step 1");
-  assert.equal(notes[1], "block 8, slot 0; read by heads 2–3");
+  assert.deepEqual(notes.slice(0, 2), ["in the cache since step 1", "block 8, slot 0; read by heads 2–3"]);
   assert.deepEqual(place, { layer: 1, kvHead: 1, key: 4 });
 });
 
@@ -126,10 +109,7 @@ test("the cache's measured bytes are compared with the formula", () => {
   assert.deepEqual(good.used, { measured: 1280, formula: 1280 });
   assert.deepEqual(good.written, { measured: 256, formula: 256 });
   assert.equal(good.reserved.measured, good.reserved.formula);
-  assert.deepEqual(
-    good.blocks.map(({ filled }) => filled),
-    [4, 1],
-  );
+  assert.deepEqual(pluck(good.blocks, "filled"), [4, 1]);
 
   const run = animal();
   run.steps[1].data.kv.bytes_used = 1276;
@@ -164,14 +144,10 @@ test("a step's view shows its positions, not those of later steps", () => {
   assert.deepEqual([view.positions, view.firstQuery, view.prefill, view.reserved], [5, 4, false, 8]);
 });
 
-const focusOf = (parts) =>
-  headFocus({
-    run: animal(),
-    step: 2,
-    hover: null,
-    ...parts,
-    selection: { layer: 0, head: 0, query: null, key: null, ...parts.selection },
-  });
+const focusOf = ({ selection, ...parts }) => {
+  const selected = { layer: 0, head: 0, query: null, key: null, ...selection };
+  return headFocus({ run: animal(), step: 2, hover: null, ...parts, selection: selected });
+};
 
 test("without a lock, the focus is the newest row and its strongest key", () => {
   assert.deepEqual(focusOf({}), { layer: 0, head: 0, newest: 5, query: 5, key: 1, locked: false, preview: false });
@@ -188,29 +164,8 @@ test("hovering another head previews it and keeps the lock", () => {
   assert.equal(focusOf({ selection: { query: 2, key: 0 }, hover: { layer: 1, query: 3 } }).preview, false);
 });
 
-test("the terms of a dot product add up to it", () => {
-  const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
-  const head = {
-    q: tensor([2, 4], [9, 9, 9, 9, 1, -2, 3, 0.5]),
-    k: tensor([3, 4], [0, 0, 0, 0, 2, 1, -1, 4, 9, 9, 9, 9]),
-    v: tensor([3, 4], [0, 0, 0, 0, 5, 6, 7, 8, 9, 9, 9, 9]),
-    scores: tensor([2, 3], [0, 0, 0, 0.25, -0.5, 0.75]),
-    weights: tensor([2, 3], [1, 0, 0, 0.3, 0.2, 0.5]),
-    output: tensor([2, 4], [0, 0, 0, 0, 1, 2, 3, 4]),
-  };
-  const pair = dotProduct(head, { row: 1, key: 1, query: 2, first: 0 });
-  assert.equal(pair.dot, 2 - 2 - 3 + 2);
-  assert.equal(pair.score, -0.5, "the model's own score, which is dot / √4");
-  assert.deepEqual([...pair.v], [5, 6, 7, 8]);
-  assert.equal(pair.keys, 3);
-  assert.deepEqual([...pair.products], [2, -2, -3, 2]);
-});
-
 test("before the first step the focus is on the last row of the prompt, without a key", () => {
-  const focus = focusOf({
-    run: { ...animal(), awaited: true, steps: [] },
-    step: 0,
-    selection: { layer: 1, head: 3, query: 5, key: 5 },
-  });
+  const awaited = { ...animal(), awaited: true, steps: [] };
+  const focus = focusOf({ run: awaited, step: 0, selection: { layer: 1, head: 3, query: 5, key: 5 } });
   assert.deepEqual(focus, { layer: 1, head: 3, newest: 3, query: 3, key: null, locked: false, preview: false });
 });

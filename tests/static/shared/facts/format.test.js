@@ -3,39 +3,29 @@ import { test } from "node:test";
 import * as format from "../../../../kvscope/static/shared/facts/format.js";
 import { token } from "../../support/wire.js";
 
-const bytesToken = (hex) => ({ id: 1, text: "\ufffd", bytes: hex, special: false });
+/** Each text, or each list of bytes in hex, is shown so. */
+function assertShown(texts, tokenOf = token) {
+  for (const [given, shown] of Object.entries(texts)) assert.equal(format.tokenText(tokenOf(given)), shown, given);
+}
 
 test("a token shows its spaces, newlines and tabs", () => {
-  assert.equal(format.tokenText(token(" animal")), "·animal");
-  assert.equal(format.tokenText(token("    ")), "····");
-  assert.equal(format.tokenText(token("\n\n")), "⏎⏎");
-  assert.equal(format.tokenText(token("\tx")), "⇥x");
+  assertShown({ " animal": "·animal", "    ": "····", "\n\n": "⏎⏎", "\tx": "⇥x" });
 });
 
 test("bytes that are not UTF-8 alone are written as escapes, others as characters", () => {
-  assert.equal(format.tokenText(bytesToken("f09f")), "\\xF0\\x9F");
-  assert.equal(format.tokenText(bytesToken("20f09f")), "·\\xF0\\x9F");
-  assert.equal(format.tokenText(bytesToken("c3a9")), "é");
-  assert.equal(format.tokenText(bytesToken("f09f97bc")), "🗼");
-  assert.equal(format.tokenText(bytesToken("97bc41")), "\\x97\\xBCA");
-  assert.equal(format.tokenText(bytesToken("c041")), "\\xC0A");
-  assert.equal(format.tokenText(bytesToken("eda080")), "\\xED\\xA0\\x80");
+  const ofBytes = (bytes) => ({ id: 1, text: "\ufffd", bytes, special: false });
+  assertShown({ f09f: "\\xF0\\x9F", "20f09f": "·\\xF0\\x9F", c3a9: "é", f09f97bc: "🗼" }, ofBytes);
+  assertShown({ "97bc41": "\\x97\\xBCA", c041: "\\xC0A", eda080: "\\xED\\xA0\\x80" }, ofBytes);
 });
 
 test("control characters, direction marks and zero-width characters are visible", () => {
-  assert.equal(format.tokenText(token("\u0007")), "\\x07");
-  assert.equal(format.tokenText(token("a\u202eb")), "a\\u{202E}b");
-  assert.equal(format.tokenText(token("\u200b")), "\\u{200B}");
-  assert.equal(format.tokenText(token("\u00a0")), "␣");
-  assert.equal(format.tokenText(token("\u3000x")), "\\u{3000}x");
-  assert.equal(format.tokenText(token("\ufeff")), "\\u{FEFF}");
-  assert.equal(format.tokenText(token("\u0301")), "◌\u0301");
+  assertShown({ "\u0007": "\\x07", "a\u202eb": "a\\u{202E}b", "\u200b": "\\u{200B}", "\u00a0": "␣" });
+  assertShown({ "\u3000x": "\\u{3000}x", "\ufeff": "\\u{FEFF}", "\u0301": "◌\u0301" });
 });
 
 test("markup stays text, a special token shows its name, and an empty token is visible", () => {
-  assert.equal(format.tokenText(token("<b>&amp;</b>")), "<b>&amp;</b>");
+  assertShown({ "<b>&amp;</b>": "<b>&amp;</b>", "": "∅" });
   assert.equal(format.tokenText({ id: 1, text: "<|im_start|>", bytes: "00", special: true }), "<|im_start|>");
-  assert.equal(format.tokenText(token("")), "∅");
 });
 
 test("a long token is cut at whole characters", () => {

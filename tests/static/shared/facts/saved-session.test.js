@@ -12,6 +12,7 @@ import {
   selectionOf,
   sightOf,
 } from "../../../../kvscope/static/shared/facts/saved-session.js";
+import { assertEach } from "../../support/lists.js";
 
 const note = (step, layer = null, head = null, text = "x") => ({ step, layer, head, text });
 const NOTES = [note(4), note(0, 2), note(4, 13, 8), note(2)];
@@ -51,12 +52,8 @@ test("notes on a place and notes on the whole step are visited one at a time", (
   const sight = { step: 1, selection: { layer: 2, head: 3 } };
   const passed = [];
   for (let read = noteInSight(notes, sight); read?.step === 1; read = notesAround(notes, sight, read).after)
-    passed.push([read.text, notesAround(notes, sight, read).number]);
-  assert.deepEqual(passed, [
-    ["a", 1],
-    ["b", 2],
-    ["c", 3],
-  ]);
+    passed.push(`${notesAround(notes, sight, read).number} ${read.text}`);
+  assert.deepEqual(passed, ["1 a", "2 b", "3 c"]);
   assert.equal(notesAround(notes, sight, notes[2]).before, notes[1]);
 });
 
@@ -102,10 +99,7 @@ test("exact values of a saved run need its model, and a loading model does not h
 
 test("a refusal means not stored only for a saved run, and only if the model is missing", () => {
   const saved = { saved: {} };
-  assert.deepEqual(
-    [204, 409, 503, 500, 0].map((status) => isNotStored(saved, { status })),
-    [true, true, true, false, false],
-  );
+  assertEach([204, 409, 503, 500, 0], (status) => isNotStored(saved, { status }), [true, true, true, false, false]);
   assert.equal(isNotStored(saved, null), false);
   assert.equal(isNotStored({ saved: null }, { status: 409 }), false);
 });

@@ -16,6 +16,7 @@ import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 import { phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
+import { assertEach, columns } from "../../support/lists.js";
 import { madeRun, withoutCache } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 
@@ -28,7 +29,7 @@ function runOf({ parent = null, reused = 0, study = null, forced = [] } = {}) {
     ...STEP,
     token: { ...STEP.token, ...(forced.includes(at) && { forced: true }) },
   }));
-  const run = madeRun({ words, promptLength: 3, reused, row: (_, __, query) => Array(query + 1).fill(9), steps });
+  const run = madeRun({ words, promptLength: 3, reused, steps });
   run.steps.forEach((step) => Object.assign(step, { topIds: Int32Array.of(1), topLogits: Float32Array.of(1) }));
   run.prefillPasses = 1;
   return Object.assign(run, { open: { ...run.open, parent, study, reused } });
@@ -40,10 +41,7 @@ const branch = (more = {}) => runOf({ parent: { run: "p", position: 4, token: 1 
 test("a branch computed the rows after its own token, and has the earlier rows in its cache", () => {
   const run = branch();
   assert.equal(firstOwnStep(run), 2);
-  assert.deepEqual(
-    [0, 1, 2].map((step) => isInherited(run, step)),
-    [true, true, false],
-  );
+  assertEach([0, 1, 2], (step) => isInherited(run, step), [true, true, false]);
   assert.deepEqual(stepRows(run, 0), { computed: 0, first: 3, read: 3 });
   assert.deepEqual(stepRows(run, 1), { computed: 0, first: 4, read: 4 });
   assert.deepEqual(stepRows(run, 2), { computed: 1, first: 4, read: 4 });
@@ -54,16 +52,9 @@ test("a branch computed the rows after its own token, and has the earlier rows i
 test("rows are counted for a reused prefix, for a run without a cache, and for one that forgets it", () => {
   assert.deepEqual(stepRows(runOf({ reused: 2 }), 0), { computed: 1, first: 2, read: 2 });
   assert.equal(rowsBefore(runOf({ reused: 2 })), 2);
-  assert.deepEqual(stepRows(withoutCache(runOf({ study: { kind: "twin", cache: "none" } })), 2), {
-    computed: 5,
-    first: 0,
-    read: 0,
-  });
-  assert.deepEqual(stepRows(runOf({ study: { kind: "twin", cache: "forgotten" } }), 2), {
-    computed: 1,
-    first: 4,
-    read: 0,
-  });
+  const twin = (cache) => runOf({ study: { kind: "twin", cache } });
+  assert.deepEqual(stepRows(withoutCache(twin("none")), 2), { computed: 5, first: 0, read: 0 });
+  assert.deepEqual(stepRows(twin("forgotten"), 2), { computed: 1, first: 4, read: 0 });
   assert.equal(rowsBefore(runOf()), 0);
 });
 
@@ -105,14 +96,6 @@ test("times of another run are in no median, chart or comparison of a branch", (
 
 test("a branch of a branch has three groups of times, separated where a token was set", () => {
   const run = runOf({ parent: { run: "p", position: 6, token: 1 }, forced: [1, 3] });
-  assert.deepEqual(
-    [0, 1, 2, 3, 4].map((step) => Object.values(measuredTogether(run, step))),
-    [
-      [0, 2],
-      [0, 2],
-      [2, 4],
-      [2, 4],
-      [4, 5],
-    ],
-  );
+  const groups = [0, 1, 2, 3, 4].map((step) => measuredTogether(run, step));
+  assert.deepEqual(columns(groups, "from", "to"), { from: [0, 0, 2, 2, 4], to: [2, 2, 4, 4, 5] });
 });

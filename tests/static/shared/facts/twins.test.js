@@ -6,6 +6,7 @@ import {
   rowsWithoutCache,
   twinAmong,
 } from "../../../../kvscope/static/shared/facts/twins.js";
+import { pluck } from "../../support/lists.js";
 
 const PROMPT = 3;
 
@@ -16,13 +17,7 @@ function step(at, { rows, token = at, logits = { 1: 5, 2: 4, 3: 3 }, ms = 10 }) 
     rows: at === 0 ? PROMPT : 1,
     topIds: Int32Array.from(order, ([id]) => Number(id)),
     topLogits: Float32Array.from(order, ([, logit]) => logit),
-    data: {
-      rows_computed: rows,
-      ms: { forward: ms },
-      flops: 100 * rows,
-      bytes_read: 1000,
-      token: { id: token },
-    },
+    data: { rows_computed: rows, ms: { forward: ms }, flops: 100 * rows, bytes_read: 1000, token: { id: token } },
   };
 }
 
@@ -42,10 +37,7 @@ test("totals and steps have the rows, work and time of each run", () => {
   assert.deepEqual(found.cached, { rows: 5, flops: 500, read: 3000 });
   assert.deepEqual(found.twin, { rows: 12, flops: 1200, read: 3000 });
   assert.equal(found.again, 7);
-  assert.deepEqual(
-    found.steps.map(({ again }) => again),
-    [0, 3, 4],
-  );
+  assert.deepEqual(pluck(found.steps, "again"), [0, 3, 4]);
   assert.equal(found.parting, null);
   assert.deepEqual(found.logits, { largest: 0, compared: 3, of: 3 });
 });
@@ -64,16 +56,13 @@ test("times are of the steps that were undisturbed on both sides, if these are a
 
 test("a growing twin is compared over its steps so far", () => {
   const found = compareTwin(cached(), { steps: twinOf().steps.slice(0, 2) });
-  assert.equal(found.steps.length, 2);
-  assert.equal(found.cached.rows, 4);
-  assert.equal(found.twin.rows, 7);
+  assert.deepEqual([found.steps.length, found.cached.rows, found.twin.rows], [2, 4, 7]);
 });
 
 test("the largest difference is that of the worst step", () => {
   const found = compareTwin(cached(), twinOf({ 1: { logits: { 1: 5, 2: 4.25, 3: 3 } } }));
-  assert.equal(found.logits.largest, 0.25);
-  assert.equal(found.steps[1].logits.largest, 0.25);
-  assert.equal(found.steps[2].logits.largest, 0);
+  const { logits, steps } = found;
+  assert.deepEqual([logits.largest, steps[1].logits.largest, steps[2].logits.largest], [0.25, 0.25, 0]);
 });
 
 test("after the texts differ, logits are not compared", () => {
@@ -89,20 +78,15 @@ test("what a run would compute without a cache is every position again", () => {
 });
 
 test("of a family, the newest complete twin of this run and kind is shown", () => {
-  const twin = (id, created, parts = {}) => ({
-    id,
-    created,
-    reason: "length",
-    study: { kind: "twin", of: "r", cache: "none" },
-    ...parts,
-  });
+  const study = { kind: "twin", of: "r", cache: "none" };
+  const twin = (id, created, parts = {}) => ({ id, created, reason: "length", study, ...parts });
   const runs = [
     { id: "r", created: "1", reason: "length", study: null },
     twin("old", "2"),
     twin("new", "3"),
     twin("stopped", "4", { reason: "stopped" }),
-    twin("other", "5", { study: { kind: "twin", of: "q", cache: "none" } }),
-    twin("forgot", "6", { study: { kind: "twin", of: "r", cache: "forgotten" } }),
+    twin("other", "5", { study: { ...study, of: "q" } }),
+    twin("forgot", "6", { study: { ...study, cache: "forgotten" } }),
     { id: "beam", created: "7", reason: "length", study: { kind: "beam", of: "r" } },
   ];
   assert.equal(twinAmong(runs, "r", { cache: "none" }), "new");

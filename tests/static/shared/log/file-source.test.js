@@ -1,68 +1,23 @@
 import assert from "node:assert/strict";
-import { createHash, webcrypto } from "node:crypto";
+import { webcrypto } from "node:crypto";
 import { test } from "node:test";
-import { deflateSync } from "node:zlib";
 import { createClient } from "../../../../kvscope/static/shared/log/client.js";
 import { fileSource } from "../../../../kvscope/static/shared/log/file-source.js";
-import { encode, smallRun } from "../../support/wire.js";
+import { columns } from "../../support/lists.js";
+import { base64, manifestOf, PARTS, SEQS, values, watched } from "../../support/stored-run.js";
 
-const FRAMES = smallRun();
-const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-const base64 = (bytes) => Buffer.from(bytes).toString("base64");
-const values = (step, layer) =>
-  encode({
-    kind: "values",
-    seq: step * 2 + layer,
-    data: { step, layer, level: "qkv" },
-    tensors: { q: ["F32", [1, 1, 1], [step + layer / 10]] },
-  });
+const PLACES = [0, 1].flatMap((step) => [0, 1].map((layer) => [step, layer]));
 
 /** A page with a run inside; `change` may spoil the texts of its elements. */
 function page({ change = () => {}, subtle = webcrypto.subtle } = {}) {
-  const texts = new Map(FRAMES.map((payload, seq) => [`part-${seq}`, base64(deflateSync(payload))]));
-  const manifest = {
-    id: "s1",
-    parts: FRAMES.map((payload, seq) => ({ seq, bytes: payload.length, sha256: sha256(payload) })),
-    values: { level: "qkv", parts: [] },
-  };
-  for (const step of [0, 1]) {
-    for (const layer of [0, 1]) {
-      texts.set(`values-${step}-${layer}`, base64(values(step, layer)));
-      manifest.values.parts.push({ step, layer, sha256: sha256(values(step, layer)) });
-    }
-  }
+  const stored = PLACES.map(([step, layer]) => [`values-${step}-${layer}`, base64(values(step, layer))]);
+  const texts = new Map([...Object.entries(PARTS), ...stored]);
+  const manifest = manifestOf(...PLACES);
   change(texts, manifest);
-  return fileSource({
-    manifest,
-    glossary: { token: { name: "token", text: "a piece" } },
-    textOf: (id) => texts.get(id) ?? null,
-    subtle,
-  });
+  const glossary = { token: { name: "token", text: "a piece" } };
+  return fileSource({ manifest, glossary, textOf: (id) => texts.get(id) ?? null, subtle });
 }
 
-function watch(fetch) {
-  const got = { seqs: [], problems: [] };
-  const client = createClient({
-    fetch,
-    connect: () => assert.fail("a file has no socket"),
-    saved: { id: "s1", run: "r1" },
-  });
-  return new Promise((resolve) => {
-    client.watch("r1", -1, {
-      onFrame: ({ seq, kind }) => {
-        got.seqs.push(seq);
-        if (kind === "close") resolve(got);
-      },
-      onConnection: () => {},
-      onProblem: (problem) => {
-        got.problems.push(problem);
-        resolve(got);
-      },
-    });
-  });
-}
-
-const all = FRAMES.map((_, seq) => seq);
 const flip = (id) => (texts) => {
   const bytes = Buffer.from(texts.get(id), "base64");
   bytes[bytes.length >> 1] ^= 1;
@@ -70,7 +25,7 @@ const flip = (id) => (texts) => {
 };
 
 test("a run is read from its file by the same client", async () => {
-  assert.deepEqual(await watch(page()), { seqs: all, problems: [] });
+  assert.deepEqual(await watched(page()), { seqs: SEQS, problems: [] });
 });
 
 for (const [what, change] of Object.entries({
@@ -80,17 +35,14 @@ for (const [what, change] of Object.entries({
   "of another run": (texts) => texts.set("part-3", texts.get("part-2")),
 })) {
   test(`a part that is ${what} is named, once what comes before it is shown`, async () => {
-    const { seqs, problems } = await watch(page({ change }));
+    const { seqs, problems } = await watched(page({ change }));
     assert.deepEqual(seqs, [0, 1, 2]);
-    assert.deepEqual(
-      problems.map(({ status, field }) => [status, field]),
-      [[500, "parts[3]"]],
-    );
+    assert.deepEqual(columns(problems, "status", "field"), { status: [500], field: ["parts[3]"] });
   });
 }
 
 test("without a digest in the browser, the page shows the unchecked parts", async () => {
-  assert.deepEqual((await watch(page({ subtle: undefined }))).seqs, all);
+  assert.deepEqual((await watched(page({ subtle: undefined }))).seqs, SEQS);
 });
 
 test("exact values can be read by step and layer, or for a whole layer", async () => {

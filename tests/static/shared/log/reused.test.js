@@ -18,6 +18,7 @@ import { timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
 import { blockScene } from "../../../../kvscope/static/stage/views/block/scene.js";
 import { sentence } from "../../../../kvscope/static/stage/views/block/words.js";
+import { assertEach, columns } from "../../support/lists.js";
 import { madeRun } from "../../support/made-run.js";
 import { smallRun, token } from "../../support/wire.js";
 
@@ -36,25 +37,12 @@ test("a run that reused rows has the rows that it computed, each at its position
   for (const frame of frames.slice(0, 2)) folded.push(frame);
   assert.deepEqual([folded.reused, folded.prefillRows, folded.partialRows, folded.positions], [2, 1, 1, 0]);
   for (const frame of frames.slice(2)) folded.push(frame);
-  assert.deepEqual(
-    folded.steps.map(({ firstQuery, rows }) => [firstQuery, rows]),
-    [
-      [2, 1],
-      [3, 1],
-      [4, 1],
-    ],
-  );
+  assert.deepEqual(columns(folded.steps, "firstQuery", "rows"), { firstQuery: [2, 3, 4], rows: [1, 1, 1] });
   assert.equal(folded.row(0, 0, 1), null);
   assert.equal(folded.kNorm(0, 0, 1), null);
   assert.equal(folded.row(0, 0, 2).length, 3);
-  assert.deepEqual(
-    [1, 2, 3].map((position) => isComputedIn(folded, 0, position)),
-    [false, true, false],
-  );
-  assert.deepEqual(
-    [1, 2, 3].map((position) => folded.rowInStep(position)),
-    [1, 2, 0],
-  );
+  assertEach([1, 2, 3], (position) => isComputedIn(folded, 0, position), [false, true, false]);
+  assertEach([1, 2, 3], (position) => folded.rowInStep(position), [1, 2, 0]);
 });
 
 test("the first computed row can be chosen, a reused row cannot", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
 import { Run } from "../../../../kvscope/static/shared/log/run.js";
+import { assertEach, columns, pluck } from "../../support/lists.js";
 import { cell, encode, smallRun } from "../../support/wire.js";
 
 const frames = smallRun().map(decodeFrame);
@@ -17,18 +18,8 @@ test("a run is built from its frames", () => {
   assert.equal(run.steps.length, 3);
   assert.equal(run.positions, 5);
   assert.equal(run.promptLength, 3);
-  assert.deepEqual(
-    run.tokens.map(({ text }) => text),
-    ["a", " b", " c", " d", " e", " f"],
-  );
-  assert.deepEqual(
-    run.steps.map(({ firstQuery, rows }) => [firstQuery, rows]),
-    [
-      [0, 3],
-      [3, 1],
-      [4, 1],
-    ],
-  );
+  assert.deepEqual(pluck(run.tokens, "text"), ["a", " b", " c", " d", " e", " f"]);
+  assert.deepEqual(columns(run.steps, "firstQuery", "rows"), { firstQuery: [0, 3, 4], rows: [3, 1, 1] });
   assert.deepEqual([...run.steps[1].topIds], [7, 8]);
   assert.equal(run.close.reason, "length");
   assert.equal(run.nextSeq, 9);
@@ -86,10 +77,7 @@ test("experts are found by layer and position, and layers without them have none
     { expert: 4, share: 0.75 },
     { expert: 0, share: 0.25 },
   ]);
-  assert.deepEqual(
-    run.experts(0, 1).map(({ expert }) => expert),
-    [1, 2],
-  );
+  assert.deepEqual(pluck(run.experts(0, 1), "expert"), [1, 2]);
   assert.deepEqual(run.experts(1, 1), []);
   assert.deepEqual(run.experts(0, 4), []);
 });
@@ -134,12 +122,6 @@ test("a frame out of order, of another run or of an unknown kind is refused and 
 
 test("steps and positions map to each other", () => {
   const run = runAfter(frames.length);
-  assert.deepEqual(
-    [0, 1, 2, 3, 4].map((query) => run.stepOfQuery(query)),
-    [0, 0, 0, 1, 2],
-  );
-  assert.deepEqual(
-    [0, 1, 2].map((step) => run.lastQueryOfStep(step)),
-    [2, 3, 4],
-  );
+  assertEach([0, 1, 2, 3, 4], (query) => run.stepOfQuery(query), [0, 0, 0, 1, 2]);
+  assertEach([0, 1, 2], (step) => run.lastQueryOfStep(step), [2, 3, 4]);
 });

@@ -1,26 +1,12 @@
 import assert from "node:assert/strict";
-import { createHash, webcrypto } from "node:crypto";
+import { webcrypto } from "node:crypto";
 import { test } from "node:test";
-import { deflateSync } from "node:zlib";
 import { createClient } from "../../../../kvscope/static/shared/log/client.js";
 import { siteSource } from "../../../../kvscope/static/shared/log/site-source.js";
-import { encode, smallRun } from "../../support/wire.js";
+import { base64, FRAMES, manifestOf, PARTS, SEQS, values, watched } from "../../support/stored-run.js";
 
-const FRAMES = smallRun();
-const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-const base64 = (bytes) => Buffer.from(bytes).toString("base64");
-const VALUES = encode({
-  kind: "values",
-  seq: 0,
-  data: { step: 0, layer: 1, level: "qkv" },
-  tensors: { q: ["F32", [1, 1, 1], [0.5]] },
-});
-const MANIFEST = {
-  id: "s1",
-  parts: FRAMES.map((payload, seq) => ({ seq, bytes: payload.length, sha256: sha256(payload) })),
-  values: { level: "qkv", parts: [{ step: 0, layer: 1, sha256: sha256(VALUES) }] },
-};
-const PARTS = Object.fromEntries(FRAMES.map((payload, seq) => [`part-${seq}`, base64(deflateSync(payload))]));
+const VALUES = values(0, 1);
+const MANIFEST = manifestOf([0, 1]);
 
 /** A site with one session, one run and some answers; `loaded` says which of its scripts were loaded. */
 function site(change = {}) {
@@ -43,25 +29,10 @@ function site(change = {}) {
   return { fetch: siteSource({ load, subtle: webcrypto.subtle }), loaded };
 }
 
-const watched = (fetch, saved, id) =>
-  new Promise((resolve) => {
-    const seqs = [];
-    const client = createClient({ fetch, connect: null, saved, delay: async () => {} });
-    client.watch(id, -1, {
-      onFrame: ({ seq, kind }) => {
-        seqs.push(seq);
-        if (kind === "close") resolve(seqs);
-      },
-      onConnection() {},
-      onProblem: ({ detail }) => resolve([...seqs, detail]),
-    });
-  });
-
 test("a session and a run play from the files of the site", async () => {
-  const all = FRAMES.map((_, seq) => seq);
   const { fetch, loaded } = site();
-  assert.deepEqual(await watched(fetch, { id: "s1", run: "r1" }, "r1"), all);
-  assert.deepEqual(await watched(fetch, null, "r1"), all);
+  assert.deepEqual(await watched(fetch), { seqs: SEQS, problems: [] });
+  assert.deepEqual(await watched(fetch, null), { seqs: SEQS, problems: [] });
   assert.deepEqual(loaded, ["/api/sessions/s1/frames.js", "/api/runs/r1/frames.js"]);
 });
 
@@ -108,17 +79,11 @@ test("answers are read from their files", async () => {
 
 test("a request that needs a model is refused without a request", async () => {
   const { fetch, loaded } = site();
-  const asked = [
-    ["/api/sessions/s1/head?step=0&layer=1&head=0"],
-    ["/api/embedding?token=3"],
-    ["/api/state"],
-    ["/api/by-hand/a?wq=1,2"],
-    ["/api/lessons/01-what?run=r2"],
-    ["/api/runs", { method: "POST" }],
-    ["/api/index", { method: "POST" }],
-  ];
-  for (const [path, options] of asked) {
-    const response = await fetch(path, options);
+  const read = ["/api/sessions/s1/head?step=0&layer=1&head=0", "/api/embedding?token=3", "/api/state"];
+  const computed = ["/api/by-hand/a?wq=1,2", "/api/lessons/01-what?run=r2"];
+  for (const path of [...read, ...computed, "/api/runs", "/api/index"]) {
+    const method = ["/api/runs", "/api/index"].includes(path) ? "POST" : "GET";
+    const response = await fetch(path, { method });
     assert.equal(response.status, 409, path);
     assert.match((await response.json()).detail, /without a model/);
   }

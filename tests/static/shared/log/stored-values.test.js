@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { blockOf, headOf, isStored } from "../../../../kvscope/static/shared/log/stored-values.js";
+import { assertEach } from "../../support/lists.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
 
@@ -26,10 +27,7 @@ test("prefill: no query has weight on later keys, but all scores are there", () 
   const { q, k, scores, weights, output } = headOf(FRAMES.slice(0, 1), 1);
   assert.deepEqual([...q.data], [2, 0, 0, 2]);
   assert.deepEqual(k.shape, [2, 2]);
-  assert.deepEqual(
-    [...scores.data].map((score) => score.toFixed(4)),
-    ["1.4142", "0.0000", "0.0000", "1.4142"],
-  );
+  assertEach([...scores.data], (score) => score.toFixed(4), ["1.4142", "0.0000", "0.0000", "1.4142"]);
   assert.deepEqual([...weights.data.subarray(0, 2)], [1, 0]);
   const share = Math.exp(Math.SQRT2) / (1 + Math.exp(Math.SQRT2));
   assert.ok(Math.abs(weights.data[3] - share) < 1e-6);
@@ -39,13 +37,8 @@ test("prefill: no query has weight on later keys, but all scores are there", () 
 test("decode: keys and values of earlier steps come from their frames", () => {
   const { q, k, v, scores, weights } = headOf(FRAMES, 0);
   assert.deepEqual(
-    [q.shape, k.shape, scores.shape, weights.shape],
-    [
-      [1, 2],
-      [3, 2],
-      [1, 3],
-      [1, 3],
-    ],
+    [q, k, scores, weights].flatMap(({ shape }) => shape),
+    [1, 2, 3, 2, 1, 3, 1, 3],
   );
   assert.deepEqual([...k.data], [1, 0, 0, 1, 1, 1]);
   assert.deepEqual([...v.data], [10, 20, 30, 40, 50, 60]);
@@ -84,13 +77,7 @@ test("a block's sums, product and unrotated rows follow from its stored values",
   assert.ok(Math.abs(made["mlp.hidden"].data[1] - (2 / (1 + Math.exp(-2))) * 3) < 1e-6);
   assert.deepEqual([...made["attn.q"].data], [1, 0, 0, 1], "position 0 is not turned");
   assert.deepEqual([...made["attn.mixed"].data], [3, 4, 3, 4]);
-  assert.deepEqual(
-    [made["cache.k"].shape, made["attn.scores"].shape],
-    [
-      [1, 1, 2],
-      [2, 1],
-    ],
-  );
+  assert.deepEqual([...made["cache.k"].shape, ...made["attn.scores"].shape], [1, 1, 2, 2, 1]);
   const later = { ...one, data: { ...one.data, step: 1, first_query: 1 } };
   const turned = blockOf([one, later], 1)["attn.k"].data;
   const [cos, sin] = [Math.cos(0.5), Math.sin(0.5)];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClient } from "../../../../kvscope/static/shared/log/client.js";
 import { Problem } from "../../../../kvscope/static/shared/log/problem.js";
+import { assertEach } from "../../support/lists.js";
 import { encode, stream } from "../../support/wire.js";
 
 const LAYERS = 5;
@@ -14,13 +15,8 @@ function payload(step, layer) {
   const tensor = () => ["F32", [1, rows, 1], Array.from({ length: rows }, (_, row) => at + row + layer / 10)];
   const lens = layer === LAYERS - 1 ? { lens: { token: { id: step }, layers: [] } } : {};
   const data = { step, layer, level: "qkv", first_query: at, window: null, ...lens };
-  return encode({
-    kind: "values",
-    seq: step * LAYERS + layer,
-    run: "r1",
-    data,
-    tensors: { q: tensor(), k: tensor(), v: tensor() },
-  });
+  const tensors = { q: tensor(), k: tensor(), v: tensor() };
+  return encode({ kind: "values", seq: step * LAYERS + layer, run: "r1", data, tensors });
 }
 
 /** `damaged`: [step, layer] that the server cannot give. */
@@ -60,23 +56,14 @@ test("a head is computed from one reading of its layer, whatever step and head a
   const late = await client.ask("head")(head(2));
   const early = await client.ask("head")(head(0));
   assert.deepEqual(asked, ["/api/sessions/s1/values?layer=1"]);
-  assert.deepEqual(
-    [late.k.shape, early.k.shape],
-    [
-      [4, 1],
-      [2, 1],
-    ],
-  );
+  assert.deepEqual([...late.k.shape, ...early.k.shape], [4, 1, 2, 1]);
   assert.ok(Math.abs(late.k.data[3] - 3.1) < 1e-6);
 });
 
 test("only the latest layers stay cached", async () => {
   const { asked, client } = server();
   for (const layer of [0, 1, 2, 0, 3, 0, 1]) await client.ask("head")(head(1, layer));
-  assert.deepEqual(
-    asked.map((path) => Number(path.at(-1))),
-    [0, 1, 2, 3, 1],
-  );
+  assertEach(asked, (path) => Number(path.at(-1)), [0, 1, 2, 3, 1]);
 });
 
 test("the lens is in the last layer's frame of its step", async () => {
@@ -88,9 +75,8 @@ test("the lens is in the last layer's frame of its step", async () => {
 test("questions without stored values go to the model, and other runs always do", async () => {
   const { asked, client } = server();
   await client.ask("lens")({ run: "other", step: 1 });
-  await client
-    .ask("block")({ run: "r1", step: 0, layer: 1, position: 1 })
-    .catch(() => {});
+  const block = client.ask("block");
+  await block({ run: "r1", step: 0, layer: 1, position: 1 }).catch(() => {});
   const without = server({ level: null });
   await without.client.ask("lens")({ run: "r1", step: 1 });
   assert.deepEqual(

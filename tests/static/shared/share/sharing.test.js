@@ -52,21 +52,10 @@ test("only a run that has ended and is not saved can be shared", () => {
 });
 
 test("a refusal belongs to the part of the form with its field", () => {
-  const fields = [
-    "title",
-    "notes",
-    "notes[3].text",
-    "notes[0].step",
-    "open.view",
-    "open",
-    "values",
-    "run",
-    "titles",
-    null,
-    undefined,
-  ];
-  const parts = ["title", "notes", "notes", "notes", "open", "open", "values", null, null, null, null];
-  assert.deepEqual(fields.map(partOfField), parts);
+  const parts = { title: "title", notes: "notes", "notes[3].text": "notes", "notes[0].step": "notes" };
+  Object.assign(parts, { "open.view": "open", open: "open", values: "values", run: null, titles: null });
+  for (const [field, part] of Object.entries(parts)) assert.equal(partOfField(field), part, field);
+  assert.deepEqual([null, undefined].map(partOfField), [null, null]);
 });
 
 test("a text that cannot be sent as a token is no token", () => {

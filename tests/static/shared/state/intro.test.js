@@ -6,22 +6,14 @@ import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 
 const stepOf = { data: { phase: "decode", ms: { total: 50 } } };
 const runOf = (steps, close = null) => ({
-  open: { model: { layers: 2, heads: 1, kv_heads: 1 } },
-  layers: 2,
-  heads: 1,
-  positions: 3 + steps,
-  steps: Array(steps).fill(stepOf),
-  close,
+  ...{ open: { model: { layers: 2, heads: 1, kv_heads: 1 } }, layers: 2, heads: 1 },
+  ...{ positions: 3 + steps, steps: Array(steps).fill(stepOf), close },
 });
 const LOOK = { layer: 1, head: 0, query: 2, key: 1 };
 const ENDED = { reason: "length" };
-const introOf = (run, more = {}) =>
-  createStore({
-    run,
-    look: LOOK,
-    selection: { layer: 0, head: 0, query: null, key: null, view: "intro" },
-    ...more,
-  });
+const SELECTION = { layer: 0, head: 0, query: null, key: null, view: "intro" };
+const introOf = (run, more = {}) => createStore({ run, look: LOOK, selection: SELECTION, ...more });
+const tick = (store, ms) => store.dispatch({ type: "tick", playhead: nextPlayhead(store.state(), ms) });
 
 test("a moment is available as soon as the run has its content", () => {
   const names = (run, look = LOOK) => momentsOf({ run, look }).join(" ");
@@ -55,7 +47,7 @@ test("playing goes through every moment in three quarters of a minute and stops 
   while (store.state().playing && ms < 60_000) {
     const moment = momentInSight(store.state());
     if (seen.at(-1) !== moment) seen.push(moment);
-    store.dispatch({ type: "tick", playhead: nextPlayhead(store.state(), 100) });
+    tick(store, 100);
     ms += 100;
   }
   assert.deepEqual(seen, momentsOf(store.state()));
@@ -70,12 +62,12 @@ test("playing waits for a growing run, then continues", () => {
   const run = runOf(1);
   const store = introOf(run, { intro: { moment: 3, progress: 0.99 } });
   store.dispatch({ type: "play" });
-  store.dispatch({ type: "tick", playhead: nextPlayhead(store.state(), 10_000) });
+  tick(store, 10_000);
   assert.deepEqual([momentInSight(store.state()), store.state().intro.progress], ["choice", 1]);
   assert.equal(store.state().playing, true);
   run.steps.push(stepOf);
   store.dispatch({ type: "grew" });
-  store.dispatch({ type: "tick", playhead: nextPlayhead(store.state(), 100) });
+  tick(store, 100);
   assert.equal(momentInSight(store.state()), "cache");
 });
 
@@ -83,7 +75,7 @@ test("a requested moment is shown to its end and no further", () => {
   const store = introOf(runOf(3, ENDED));
   store.dispatch({ type: "moment", moment: 2, progress: 0 });
   assert.equal(moves(store.state()), true);
-  store.dispatch({ type: "tick", playhead: nextPlayhead(store.state(), 60_000) });
+  tick(store, 60_000);
   assert.deepEqual(store.state().intro, { moment: 2, progress: 1 });
   assert.equal(moves(store.state()), false);
 });

@@ -46,14 +46,8 @@ test("the playhead rests at the end of the last step, and continues when the log
 });
 
 const state = (values) => ({
-  run: { steps },
-  step: 0,
-  progress: 0,
-  playing: false,
-  following: false,
-  speed: 1,
-  selection: { view: "head" },
-  ...values,
+  ...{ run: { steps }, step: 0, progress: 0, playing: false, following: false, speed: 1 },
+  ...{ selection: { view: "head" }, ...values },
 });
 
 test("following jumps to the live edge", () => {

@@ -8,6 +8,7 @@ import {
   spread,
   stepPath,
 } from "../../../../kvscope/static/shared/ui/chart-geometry.js";
+import { assertEach, pluck } from "../../support/lists.js";
 
 const scales = { x: (value) => 10 + 20 * value, y: (value) => 100 - value };
 const points = [
@@ -23,18 +24,9 @@ test("lines go through the points, stairs keep a value until the next", () => {
 
 test("bars begin at zero, centred on their x, and a zero is visible", () => {
   const boxes = barBoxes(points, scales);
-  assert.deepEqual(
-    boxes.map(({ x, width }) => x + width / 2),
-    [10, 30, 50],
-  );
-  assert.deepEqual(
-    boxes.map(({ y, height }) => y + height),
-    [100, 100, 100],
-  );
-  assert.deepEqual(
-    boxes.map(({ height }) => height),
-    [1, 50, 30],
-  );
+  assertEach(boxes, ({ x, width }) => x + width / 2, [10, 30, 50]);
+  assertEach(boxes, ({ y, height }) => y + height, [100, 100, 100]);
+  assert.deepEqual(pluck(boxes, "height"), [1, 50, 30]);
 });
 
 test("axes start at zero and have space for bars at both ends; one point makes no empty axis", () => {

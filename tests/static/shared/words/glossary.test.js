@@ -4,7 +4,6 @@ import { test } from "node:test";
 
 const STATIC = new URL("../../../../static/", import.meta.url);
 const glossary = JSON.parse(readFileSync(new URL("shared/words/glossary.json", STATIC), "utf8"));
-const _MOST_WORDS = 45;
 
 const modules = readdirSync(STATIC, { recursive: true }).filter(
   (path) => path.endsWith(".js") && !/^(vendor|node_modules)/.test(path),

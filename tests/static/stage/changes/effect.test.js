@@ -4,6 +4,7 @@ import { comparisonOf } from "../../../../kvscope/static/shared/compare/alignmen
 import { followsSameTokens, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
 import { effectSentence, stepBeside } from "../../../../kvscope/static/stage/changes/effect.js";
 import { runOf } from "../../support/compared-runs.js";
+import { assertEach } from "../../support/lists.js";
 
 const EOS = { reason: "eos" };
 const HEAD = switchedOff("head", { layer: 1, head: 0 });
@@ -52,17 +53,11 @@ test("an equal answer has its largest change of a probability; one that grows is
 });
 
 test("one that ends earlier or later than its original is said to", () => {
-  const short = ["p", "q", "x"];
-  const long = ["p", "q", "x", "y"];
-  const options = { close: EOS };
-  assert.match(
-    said(runOf(long, options), changedRun(short, options)),
-    /the answer ends after 1 token; that of the original goes on with “y”\.$/,
-  );
-  assert.match(
-    said(runOf(short, options), changedRun(long, options)),
-    /the answer goes on with “y”; that of the original ends after 1 token\.$/,
-  );
+  const [short, long] = ["pqx", "pqxy"];
+  const ended = (original, changed) =>
+    said(runOf([...original], { close: EOS }), changedRun([...changed], { close: EOS }));
+  assert.match(ended(long, short), /the answer ends after 1 token; that of the original goes on with “y”\.$/);
+  assert.match(ended(short, long), /the answer goes on with “y”; that of the original ends after 1 token\.$/);
 });
 
 test("a token that a branch was given is not said to come with the changes", () => {
@@ -76,12 +71,6 @@ test("a step stands beside the original's, and says whether both follow the same
   const original = runOf(["p", "q", "x", "y", "z"]);
   const run = changedRun(["p", "q", "x", "w", "z"]);
   const aligned = comparisonOf(original, run);
-  assert.deepEqual(
-    [0, 1, 2, 9].map((step) => stepBeside(aligned, step)),
-    [0, 1, 2, null],
-  );
-  assert.deepEqual(
-    [0, 1, 2, 9].map((step) => followsSameTokens(original, run, step)),
-    [true, true, false, false],
-  );
+  assertEach([0, 1, 2, 9], (step) => stepBeside(aligned, step), [0, 1, 2, null]);
+  assertEach([0, 1, 2, 9], (step) => followsSameTokens(original, run, step), [true, true, false, false]);
 });

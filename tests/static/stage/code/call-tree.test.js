@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowsOf } from "../../../../kvscope/static/stage/code/call-tree.js";
+import { columns } from "../../support/lists.js";
 
 const call = (name, path, count, ...calls) => ({ name, path, line: name.length, count, calls });
 const CHOOSE = call("choose", "sampling.py", 1);
@@ -22,16 +23,11 @@ test("both steps are one tree of what leads to the shown files, a function that 
     call("finish", "step.py", 1, CHOOSE),
   );
   const rows = rowsOf({ prefill, decode }, ["layers.py", "sampling.py"]);
-  assert.deepEqual(
-    rows.map(({ name, depth, prefill, decode }) => [name, depth, prefill, decode]),
-    [
-      ["advance", 0, 2, 1],
-      ["run", 1, 2, 1],
-      ["block", 2, 60, 0],
-      ["native", 2, 0, 30],
-      ["finish", 1, 1, 1],
-      ["choose", 2, 1, 1],
-    ],
-  );
+  assert.deepEqual(columns(rows, "name", "depth", "prefill", "decode"), {
+    name: ["advance", "run", "block", "native", "finish", "choose"],
+    depth: [0, 1, 2, 2, 1, 2],
+    prefill: [2, 2, 60, 0, 1, 1],
+    decode: [1, 1, 0, 30, 1, 1],
+  });
   assert.deepEqual(rowsOf({ prefill: CHOOSE, decode: null }, ["sampling.py"])[0].decode, 0);
 });

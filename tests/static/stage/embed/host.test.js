@@ -41,18 +41,8 @@ function harness({ alone = false } = {}) {
     for (const listener of listeners) listener({ source, data });
   };
   const settle = () => timers.splice(0).forEach((run) => run());
-  return {
-    host,
-    sent,
-    calls,
-    timers,
-    settle,
-    change,
-    hear,
-    listeners,
-    subscribers,
-    types: () => sent.map(([data]) => data.type ?? data.subject),
-  };
+  const types = () => sent.map(([data]) => data.type ?? data.subject);
+  return { host, sent, calls, timers, settle, change, hear, listeners, subscribers, types };
 }
 
 const run = { steps: [{}, {}, {}], close: {} };
@@ -69,15 +59,8 @@ test("each step is reported once, the first after the ready message", () => {
   change({ selection: { ...selection, layer: 5 } });
   assert.deepEqual(types(), ["ready", "stepchange", "stepchange", "stepchange"]);
   assert.ok(sent.every(([, origin]) => origin === "*"));
-  assert.deepEqual(sent.at(-1)[0], {
-    kvscope: 1,
-    type: "stepchange",
-    step: 1,
-    steps: 3,
-    ...selection,
-    layer: 5,
-    playing: true,
-  });
+  const place = { step: 1, steps: 3, ...selection, layer: 5 };
+  assert.deepEqual(sent.at(-1)[0], { kvscope: 1, type: "stepchange", ...place, playing: true });
 });
 
 test("a height is reported when it changes, and again to a page that begins to listen", () => {
@@ -104,10 +87,8 @@ test("a height is reported when it changes, and again to a page that begins to l
 test("commands are accepted from the parent window only", () => {
   const { change, hear, calls } = harness();
   change({ run });
-  const commands = [{ type: "goto", step: 2 }, { type: "play" }, { type: "pause" }].map((command) => ({
-    kvscope: 1,
-    ...command,
-  }));
+  const commands = [{ type: "goto", step: 2 }, { type: "play" }, { type: "pause" }];
+  for (const command of commands) command.kvscope = 1;
   for (const command of commands) hear(command, { postMessage() {} });
   for (const command of commands) hear(command, null);
   assert.deepEqual(calls, []);

@@ -21,9 +21,6 @@ test("the picture reports the experiments of its own run, not those of another",
   for (const experiment of ["none", "beam"]) state = reduce(state, { type: "ended", run: "a", experiment });
   state = reduce(state, { type: "ended", run: "b", experiment: "forgotten" });
   assert.deepEqual(told(state), { without_cache: true, cache_cleared: false, beam_search: true });
-  assert.deepEqual(told({ ...state, run: opened("b") }), {
-    without_cache: false,
-    cache_cleared: true,
-    beam_search: false,
-  });
+  const ofOther = told({ ...state, run: opened("b") });
+  assert.deepEqual(ofOther, { without_cache: false, cache_cleared: true, beam_search: false });
 });

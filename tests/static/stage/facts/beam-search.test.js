@@ -2,44 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BeamSearch } from "../../../../kvscope/static/stage/facts/beam-search.js";
 import { beamTree, ownContinuation } from "../../../../kvscope/static/stage/views/tokens/beams.js";
+import { columns, pluck } from "../../support/lists.js";
 import { token } from "../../support/wire.js";
 
 const node = (id, parent, total, kept = true, ended = false) => ({
-  id,
-  parent,
-  token: token(` ${id}`, id),
-  logprob: -1,
-  total,
-  kept,
-  ended,
+  ...{ id, parent, token: token(` ${id}`, id), logprob: -1, total, kept, ended },
+});
+const found = (depth, best, ...nodes) => ({
+  kind: "beams",
+  data: { depth, nodes, best, ms: 1, rows_computed: 9, kv: KV },
 });
 const STUDY = { kind: "beam", of: "r1", step: 2, beams: 2, length: 2 };
 const KV = { blocks: 2, shared_blocks: 1, bytes_used: 10, bytes_if_copied: 20 };
 /** Two beams, two deep: the second beam of depth 1 leads to the best of depth 2; node 1's child 6 ends the text. */
 const FRAMES = [
   { kind: "open", data: { study: STUDY } },
-  {
-    kind: "beams",
-    data: {
-      depth: 1,
-      nodes: [node(0, null, -1), node(1, null, -2), node(2, null, -3, false)],
-      best: 0,
-      ms: 1,
-      rows_computed: 9,
-      kv: KV,
-    },
-  },
-  {
-    kind: "beams",
-    data: {
-      depth: 2,
-      nodes: [node(4, 1, -2.5), node(5, 0, -2.8), node(6, 1, -4, false, true)],
-      best: 4,
-      ms: 1,
-      rows_computed: 2,
-      kv: KV,
-    },
-  },
+  found(1, 0, node(0, null, -1), node(1, null, -2), node(2, null, -3, false)),
+  found(2, 4, node(4, 1, -2.5), node(5, 0, -2.8), node(6, 1, -4, false, true)),
   { kind: "close", data: { reason: "length", error: null, steps: 0 } },
 ].map((frame, seq) => ({ ...frame, seq, run: "s1" }));
 
@@ -60,60 +39,31 @@ test("a search is folded from its frames in order, and takes no others", () => {
 
 test("the best path leads from the context to the likeliest hypothesis", () => {
   const search = searched();
-  assert.deepEqual(
-    search.path(search.best).map(({ id }) => id),
-    [1, 4],
-  );
-  assert.deepEqual(
-    searched(FRAMES.slice(0, 2))
-      .path(0)
-      .map(({ id }) => id),
-    [0],
-  );
+  assert.deepEqual(pluck(search.path(search.best), "id"), [1, 4]);
+  assert.deepEqual(pluck(searched(FRAMES.slice(0, 2)).path(0), "id"), [0]);
 });
 
 test("hypotheses are what is still followed, and what has ended, likeliest first", () => {
   const ended = structuredClone(FRAMES);
   ended[1].data.nodes[1] = node(1, null, -2, true, true);
   ended[2].data.nodes = [node(5, 0, -2.8)];
-  assert.deepEqual(
-    searched(ended)
-      .hypotheses()
-      .map(({ id }) => id),
-    [1, 5],
-  );
-  assert.deepEqual(
-    searched()
-      .hypotheses()
-      .map(({ id }) => id),
-    [4, 5],
-  );
+  assert.deepEqual(pluck(searched(ended).hypotheses(), "id"), [1, 5]);
+  assert.deepEqual(pluck(searched().hypotheses(), "id"), [4, 5]);
 });
 
 test("children stand in their parents' order, so that no lines cross, and columns stay as they are", () => {
   const search = searched();
   const tree = beamTree(search, new Set([1, 4]));
   assert.deepEqual([tree.columns, tree.rows], [2, 3]);
-  const places = tree.cells.map(({ node: { id }, column, row, parentRow, onBest }) => [
-    id,
-    column,
-    row,
-    parentRow,
-    onBest,
-  ]);
-  assert.deepEqual(places, [
-    [0, 0, 0, null, false],
-    [1, 0, 1, null, true],
-    [2, 0, 2, null, false],
-    [5, 1, 0, 0, false],
-    [4, 1, 1, 1, true],
-    [6, 1, 2, 1, false],
-  ]);
+  assert.deepEqual(pluck(pluck(tree.cells, "node"), "id"), [0, 1, 2, 5, 4, 6]);
+  assert.deepEqual(columns(tree.cells, "column", "row", "parentRow", "onBest"), {
+    column: [0, 0, 0, 1, 1, 1],
+    row: [0, 1, 2, 0, 1, 2],
+    parentRow: [null, null, null, 0, 1, 1],
+    onBest: [false, true, false, false, true, false],
+  });
   const before = beamTree(searched(FRAMES.slice(0, 2)), new Set([0]));
-  assert.deepEqual(
-    before.cells.map(({ row }) => row),
-    [0, 1, 2],
-  );
+  assert.deepEqual(pluck(before.cells, "row"), [0, 1, 2]);
 });
 
 test("the run's own continuation is measured by the same sum", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { lockedInWords, noteOf } from "../../../../kvscope/static/stage/inspector/lock.js";
 import { madeRun } from "../../support/made-run.js";
 
-const run = madeRun({ words: ["The", " animal", " it", " was"], promptLength: 3, row: () => [] });
+const run = madeRun({ words: ["The", " animal", " it", " was"], promptLength: 3 });
 const at = (query, key = null) => ({ query, key });
 
 test("what is locked is named: a cell, a row, or a key of whichever row is newest", () => {

@@ -14,6 +14,7 @@ import {
   waysOn,
 } from "../../../../kvscope/static/stage/intro/facts.js";
 import { everyNth, introGeometry } from "../../../../kvscope/static/stage/intro/geometry.js";
+import { assertEach, columns, pluck } from "../../support/lists.js";
 import { cell, token } from "../../support/wire.js";
 import { LOOK, runOf } from "./intro-run.js";
 
@@ -30,13 +31,8 @@ test("the sentence is its tokens' text, in a chat what was typed", () => {
 test("the candidates are the likeliest, with the share that the run's settings give them", () => {
   const run = runOf();
   const candidates = candidatesOf(run);
-  assert.deepEqual(
-    candidates.map(({ token: { text }, chosen }) => [text, chosen]),
-    [
-      [" x", false],
-      [" d", true],
-    ],
-  );
+  assert.deepEqual(pluck(pluck(candidates, "token"), "text"), [" x", " d"]);
+  assert.deepEqual(pluck(candidates, "chosen"), [false, true]);
   const odds = candidates[0].share / candidates[1].share;
   assert.ok(Math.abs(odds - Math.E) < 1e-6, `${odds}`);
   const rest = 1 - candidates[0].share - candidates[1].share;
@@ -71,17 +67,10 @@ test("what a head mixes adds up to all of it, and no token is counted twice", ()
   const run = runOf();
   const parts = mixOf(run, { ...LOOK, query: 4, key: 1 });
   assert.equal(parts.length, 4);
-  assert.deepEqual(
-    parts.slice(0, 3).map(({ token }) => run.tokens.indexOf(token)),
-    [4, 3, 2],
-    "the largest first",
-  );
+  assertEach(parts.slice(0, 3), ({ token }) => run.tokens.indexOf(token), [4, 3, 2], "the largest first");
   assert.deepEqual([parts[3].token, parts[3].count], [null, 2]);
   const short = mixOf(run, { ...LOOK, query: 1, key: 0 });
-  assert.deepEqual(
-    short.map(({ token }) => run.tokens.indexOf(token)),
-    [1, 0],
-  );
+  assertEach(short, ({ token }) => run.tokens.indexOf(token), [1, 0]);
 });
 
 test("the first token has a share only where heads take much from it", () => {
@@ -104,14 +93,10 @@ test("memory and times are those of the log, with what disturbed them where it s
 
 test("three links lead to the steps and the cell of the captions", () => {
   const run = runOf();
-  assert.deepEqual(
-    waysOn({ run, look: LOOK }).map(({ step, selection }) => [step, selection]),
-    [
-      [0, { view: "tokens" }],
-      [0, { view: "head", ...LOOK }],
-      [2, { view: "cache" }],
-    ],
-  );
+  assert.deepEqual(columns(waysOn({ run, look: LOOK }), "step", "selection"), {
+    step: [0, 0, 2],
+    selection: [{ view: "tokens" }, { view: "head", ...LOOK }, { view: "cache" }],
+  });
   assert.equal(waysOn({ run, look: null }).length, 2);
 });
 

@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { bytesDuring, cacheBytes, layerBytes } from "../../../../kvscope/static/stage/kv-cache/facts.js";
 import { madeRun } from "../../support/made-run.js";
 
-const row = (_layer, _head, query) => new Array(query + 1).fill(1);
-const made = (options) => madeRun({ words: ["a", "b", "c", "d", "e"], promptLength: 3, layers: 4, row, ...options });
+const made = (options) => madeRun({ words: ["a", "b", "c", "d", "e"], promptLength: 3, layers: 4, ...options });
 
 test("while a step is shown, each shown layer has written its rows", () => {
   const run = made({});

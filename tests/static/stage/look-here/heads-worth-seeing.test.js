@@ -45,12 +45,12 @@ const four = runWith((at, row, query) => {
 
 test("each measurement finds the head that does it, with its share", () => {
   const items = headsWorthSeeing(measured(four), four);
-  const found = items.map(({ kind, layer, head, query, key }) => [kind, layer, head, query, key]);
+  const found = items.map(({ kind, layer, head, query, key }) => `${kind} ${layer}.${head}: ${query} → ${key}`);
   assert.deepEqual(found, [
-    ["first", 0, 0, null, null],
-    ["before", 0, 1, null, null],
-    ["repeat", 1, 0, 5, 2],
-    ["link", 1, 0, 5, 2],
+    "first 0.0: null → null",
+    "before 0.1: null → null",
+    "repeat 1.0: 5 → 2",
+    "link 1.0: 5 → 2",
   ]);
   for (const [at, shade] of [250, 240, 230, 230].entries()) {
     assert.ok(Math.abs(items[at].share - (shade / 255) ** 2) < 1e-12, items[at].kind);

@@ -8,6 +8,7 @@ import { mapShades } from "../../../../kvscope/static/stage/map/shades.js";
 import { madeRun } from "../../support/made-run.js";
 
 const [LAYERS, HEADS, PROMPT, POSITIONS] = [3, 4, 150, 170];
+const WORDS = Array.from({ length: POSITIONS }, (_, i) => `w${i}`);
 const RANGE = { low: 1, high: 300 };
 /** A colour by itself for every shade of every kind of cell. */
 const kindOf = (kind) => ({ packed: Uint32Array.from({ length: 256 }, (_, shade) => 1000 * kind + shade) });
@@ -22,16 +23,16 @@ const theme = {
   reserved: 1000 * RESERVED,
 };
 const run = madeRun({
-  words: Array.from({ length: POSITIONS }, (_, i) => `w${i}`),
+  words: WORDS,
   promptLength: PROMPT,
   layers: LAYERS,
   heads: HEADS,
   row: (layer, head, query) => Array.from({ length: query + 1 }, (_, key) => (key * 7 + query + head + layer) % 256),
 });
 
-function painted(step, { shades, target, ratio = 1 }) {
-  const view = mapView(run, step);
-  const geometry = mapGeometry({ width: 420, height: 240, ...view });
+function painted(step, { shades, target, ratio = 1, of = run, wide = 420 }) {
+  const view = mapView(of, step);
+  const geometry = mapGeometry({ width: wide, height: 240, ...view });
   const { width, height } = mapSize({ geometry, ratio });
   const on = target ?? pixels(width, height);
   for (let part = 0; part < mapParts(view); part++)
@@ -39,7 +40,7 @@ function painted(step, { shades, target, ratio = 1 }) {
   return { on, view, geometry };
 }
 
-const newShades = () => mapShades(run, { residual: RANGE, k: RANGE, v: RANGE });
+const newShades = (of = run) => mapShades(of, { residual: RANGE, k: RANGE, v: RANGE });
 const kindsIn = ({ data, width }, { x0, x1 }, y) =>
   [...data.subarray(y * width + Math.round(x0), y * width + Math.round(x1))].map((colour) => Math.floor(colour / 1000));
 
@@ -68,36 +69,23 @@ test("a decode step has its row, its weights and K over V, from the top of a lay
 
 test("a local layer has outlines where it dropped K and V, and no weights before its window; a global one has all", () => {
   const local = madeRun({
-    words: Array.from({ length: POSITIONS }, (_, i) => `w${i}`),
+    words: WORDS,
     promptLength: PROMPT,
     layers: 2,
     heads: HEADS,
     windows: [40, null],
-    row: (_layer, _head, query) => new Array(query + 1).fill(9),
   });
-  const view = mapView(local, 4);
-  const geometry = mapGeometry({ width: 1200, height: 240, ...view });
-  const { width, height } = mapSize({ geometry, ratio: 1 });
-  const on = pixels(width, height);
-  const shades = mapShades(local, { residual: RANGE, k: RANGE, v: RANGE });
-  for (let part = 0; part < mapParts(view); part++)
-    paintMapPart(on, view, part, { shades, theme }, { geometry, ratio: 1 });
+  const { on, view, geometry } = painted(4, { shades: newShades(local), of: local, wide: 1200 });
   const middle = (layer) => Math.round((rowOf(geometry, layer).y0 + halfOf(rowOf(geometry, layer))) / 2);
   // Positions 0 to 153 are in the cache; the query at 153 reads 114 to 153, and blocks have 4 positions.
   const pitch = (geometry.cache.x1 - geometry.cache.x0) / view.columns;
   const [before, held] = [111, 112].map((position) => Math.round(geometry.cache.x0 + (position + 0.5) * pitch));
-  const kind = (layer, x) => Math.floor(on.data[middle(layer) * width + x] / 1000);
+  const kind = (layer, x) => Math.floor(on.data[middle(layer) * on.width + x] / 1000);
   assert.deepEqual([kind(0, before), kind(0, held), kind(1, before), kind(1, held)], [0, K, K, K]);
   const strip = stripOf(geometry, 1);
   const each = (strip.x1 - strip.x0) / view.positions;
-  const weights = [112, 116].map((key) => Math.round(strip.x0 + key * each));
-  assert.deepEqual(
-    [0, 1].map((layer) => weights.map((x) => kind(layer, x))),
-    [
-      [0, WEIGHT],
-      [WEIGHT, WEIGHT],
-    ],
-  );
+  const [masked, read] = [112, 116].map((key) => Math.round(strip.x0 + key * each));
+  assert.deepEqual([kind(0, masked), kind(0, read), kind(1, masked), kind(1, read)], [0, WEIGHT, WEIGHT, WEIGHT]);
 });
 
 for (const ratio of [1, 1.25, 2]) {

@@ -129,19 +129,11 @@ test("where cells are too thin for a thread each, a head's strongest have one, a
   assert.equal(most, STRONGEST);
   for (let head = 0; head < 4; head++) {
     const kept = threads.filter((thread) => thread.head === head).map(({ weight }) => weight);
-    const all = codes(1, head, 52)
-      .map(weightOf)
-      .sort((a, b) => b - a);
-    assert.deepEqual(
-      kept.sort((a, b) => b - a),
-      all.slice(0, STRONGEST),
-    );
+    const largestFirst = (weights) => weights.sort((a, b) => b - a);
+    assert.deepEqual(largestFirst(kept), largestFirst(codes(1, head, 52).map(weightOf)).slice(0, STRONGEST));
   }
-  assert.equal(
-    threadsOf(run, { layer: 1, query: 5, firstQuery: 0, pitch: 2 }).most,
-    null,
-    "six keys are all there are",
-  );
+  const early = threadsOf(run, { layer: 1, query: 5, firstQuery: 0, pitch: 2 });
+  assert.equal(early.most, null, "six keys are all there are");
 });
 
 test("the cells of the lens are those of the map: hollow or new columns, weights, K over V of each KV head", () => {
@@ -167,10 +159,7 @@ test("the cells of the lens are those of the map: hollow or new columns, weights
   assert.equal(inColumn("residual", newest, lens.inside.y0 + 3), NEW);
   assert.equal(kindAt(geometry.residual.x0 + 0.5, middleOf(lens.inside)), HOLLOW);
   for (let kvHead = 0; kvHead < 2; kvHead++) {
-    for (const [kind, colour] of [
-      ["K", K],
-      ["V", V],
-    ]) {
+    for (const [kind, colour] of Object.entries({ K, V })) {
       const y = middleOf(lens.laneOf(kvHead, kind));
       assert.equal(inColumn("cache", 0, y), colour);
       assert.equal(inColumn("cache", newest, y), NEW);

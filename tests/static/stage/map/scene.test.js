@@ -5,11 +5,7 @@ import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
 import { madeRun, withoutCache } from "../../support/made-run.js";
 
 const runWith = (study) => {
-  const run = madeRun({
-    words: ["a", "b", "c", "d", "e"],
-    promptLength: 3,
-    row: (_, __, query) => Array(query + 1).fill(9),
-  });
+  const run = madeRun({ words: ["a", "b", "c", "d", "e"], promptLength: 3 });
   return Object.assign(run, { open: { ...run.open, study } });
 };
 const notesOf = (run, group) =>

@@ -3,8 +3,10 @@ import { test } from "node:test";
 import { switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
 import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
 import { Problem } from "../../../../kvscope/static/shared/log/problem.js";
+import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
 import { createController } from "../../../../kvscope/static/stage/state/controller.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
+import { settled, turn } from "../../support/turns.js";
 import { encode, smallRun, token } from "../../support/wire.js";
 
 const FRAMES = smallRun().map(decodeFrame);
@@ -25,7 +27,6 @@ function harness({
 } = {}) {
   const calls = [];
   const watches = [];
-  const held = new Map();
   const client = {
     readiness: async () => {
       const state = states.length > 1 ? states.shift() : states[0];
@@ -50,25 +51,15 @@ function harness({
       return () => calls.push(["stop watching", id]);
     },
   };
-  const storage = { getItem: (key) => held.get(key) ?? null, setItem: (key, value) => held.set(key, value) };
+  const storage = storageOr(() => null);
   const store = createStore({ limits: LIMITS });
-  const controller = createController({
-    store,
-    client,
-    saved,
-    storage,
-    delay: () => new Promise((resolve) => setImmediate(resolve)),
-  });
-  const bring = (from, to) => {
-    for (const frame of FRAMES.slice(from, to)) watches.at(-1).handlers.onFrame(frame);
+  const controller = createController({ store, client, saved, storage, delay: turn });
+  const bring = (from, to, run = "r1") => {
+    for (const frame of FRAMES.slice(from, to)) watches.at(-1).handlers.onFrame({ ...frame, run });
   };
+  const named = (...names) => calls.filter(([name]) => names.includes(name));
   const controls = () => calls.filter(([name]) => !["start", "stop watching"].includes(name));
-  return { client, store, controller, calls, controls, watches, bring };
-}
-
-/** Lets everything that is waiting for nothing but its turn have its turn. */
-async function settled() {
-  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  return { client, store, controller, calls, named, controls, watches, bring };
 }
 
 /** Opens another's run by a link, and brings its first frames. */
@@ -109,11 +100,8 @@ test("a prompt sent while the model loads is kept, and starts once when it is re
 });
 
 test("a run that is started opens in the view that was open", async () => {
-  const { store, controller, bring } = harness();
-  controller.begin(null, {});
-  await settled();
+  const { store, controller, bring } = await typed("hello");
   store.dispatch({ type: "select", selection: { view: "tokens" } });
-  store.dispatch({ type: "prompt", prompt: "hello" });
   controller.submit();
   await settled();
   bring(0, 1);
@@ -138,7 +126,7 @@ test("a head that was chosen stays selected in the next run, a changed run and a
     parts.store.dispatch({ type: "select", selection: { layer: chosen[0], head: chosen[1], view: "cache" } });
     await begin(parts);
     await settled();
-    parts.watches.at(-1).handlers.onFrame({ ...FRAMES[0], run: parts.store.state().run.id });
+    parts.bring(0, 1, parts.store.state().run.id);
     assert.deepEqual(headOf(parts), chosen, name);
     parts.store.dispatch({ type: "suggest", layer: suggested[0], head: suggested[1] });
     assert.deepEqual(headOf(parts), chosen, name);
@@ -165,13 +153,8 @@ test("what the server compiled is known with its readiness, which is then polled
   controller.begin(null, {});
   await settled();
   assert.equal(store.state().readiness.compiled, "native code for this processor");
-  let asked = 0;
-  client.readiness = async () => {
-    asked += 1;
-    return ready;
-  };
+  client.readiness = () => assert.fail("it is ready");
   await settled();
-  assert.equal(asked, 0);
 });
 
 test("a prompt that was taken back does not start", async () => {
@@ -209,26 +192,21 @@ test("an empty and an over-long prompt are named with their limit and not sent",
 });
 
 test("a refused run leaves the one on the page and says why", async () => {
-  const parts = harness({
-    start: async () => Promise.reject(new Problem({ title: "No", detail: "full", status: 429 })),
-  });
-  parts.controller.begin("r1", {});
+  const start = () => Promise.reject(new Problem({ title: "No", detail: "full", status: 429 }));
+  const { store, controller } = await openRun(4, {}, { start });
+  store.dispatch({ type: "prompt", prompt: "hello" });
+  controller.submit();
   await settled();
-  parts.bring(0, 4);
-  parts.store.dispatch({ type: "prompt", prompt: "hello" });
-  parts.controller.submit();
-  await settled();
-  assert.equal(parts.store.state().problem.detail, "full");
-  assert.equal(parts.store.state().run.steps.length, 1);
-  assert.equal(parts.store.state().opening, false);
+  const { problem, run, opening } = store.state();
+  assert.deepEqual([problem.detail, run.steps.length, opening], ["full", 1, false]);
 });
 
 test("a second Enter while a run is being opened starts no second run", async () => {
-  const { controller, calls } = await typed("hello");
+  const { controller, named } = await typed("hello");
   controller.submit();
   controller.submit();
   await settled();
-  assert.equal(calls.filter(([name]) => name === "start").length, 1);
+  assert.equal(named("start").length, 1);
 });
 
 test("pause stops the engine of one's own run, play lets it go on", async () => {
@@ -237,10 +215,7 @@ test("pause stops the engine of one's own run, play lets it go on", async () => 
   await settled();
   controller.play();
   await settled();
-  assert.deepEqual(controls(), [
-    ["pause", "r1"],
-    ["resume", "r1"],
-  ]);
+  assert.deepEqual(controls().map(String), ["pause,r1", "resume,r1"]);
 });
 
 test("a viewer's pause leaves the engine of another's run alone", async () => {
@@ -295,9 +270,8 @@ test("a link comes back to its step and selection as soon as they are there", as
   const { store, bring } = await openRun(4, { step: 1, layer: 1, head: 0, query: 3, key: 2 });
   assert.equal(store.state().step, 0);
   bring(4, 9);
-  assert.equal(store.state().step, 1);
-  assert.equal(store.state().playing, false);
-  assert.deepEqual(store.state().selection, { layer: 1, head: 0, query: 3, key: 2, view: "head" });
+  const { step, playing, selection } = store.state();
+  assert.deepEqual([step, playing, selection], [1, false, { layer: 1, head: 0, query: 3, key: 2, view: "head" }]);
 });
 
 test("a link's head is chosen before the first step is there, and then left to whoever looks at it", async () => {
@@ -319,10 +293,7 @@ test("a link whose step is not there yet leaves whoever has gone elsewhere meanw
     ],
   };
   for (const [where, [go, stays]] of Object.entries(gone)) {
-    const parts = harness();
-    parts.controller.begin("r1", { step: 2, query: 3, key: 2 });
-    await settled();
-    parts.bring(0, 6);
+    const parts = await openRun(6, { step: 2, query: 3, key: 2 });
     go(parts);
     parts.bring(6, 9);
     assert.ok(stays(parts.store.state()), where);
@@ -350,12 +321,11 @@ test("a problem of one run is gone where another is opened", async () => {
 
 test("a link beyond the run's end shows its end", async () => {
   const { store } = await openRun(9, { step: 50, layer: 40 });
-  assert.equal(store.state().step, 2);
-  assert.equal(store.state().selection.layer, 1);
+  assert.deepEqual([store.state().step, store.state().selection.layer], [2, 1]);
 });
 
 test("an interrupted run says where it broke off, keeps its steps, and another can be started", async () => {
-  const { controller, store, watches, calls } = await ownRun(6);
+  const { controller, store, watches, named } = await ownRun(6);
   const close = encode({ kind: "close", seq: 6, data: { reason: "interrupted", error: null, steps: 2 } });
   watches.at(-1).handlers.onFrame(decodeFrame(close));
   assert.match(store.state().problem.title, /step 2/);
@@ -363,7 +333,7 @@ test("an interrupted run says where it broke off, keeps its steps, and another c
   await settled();
   controller.submit();
   await settled();
-  assert.equal(calls.filter(([name]) => name === "start").length, 2);
+  assert.equal(named("start").length, 2);
   assert.equal(store.state().problem, null);
 });
 
@@ -372,9 +342,8 @@ test("a run that cannot be watched is taken off the page, its reason stays", asy
   controller.begin("gone", {});
   await settled();
   watches.at(-1).handlers.onProblem(new Problem({ title: "Not Found", detail: "There is no run.", status: 404 }));
-  assert.equal(store.state().run, null);
-  assert.equal(store.state().phase, "error");
-  assert.equal(store.state().problem.detail, "There is no run.");
+  const { run, phase, problem } = store.state();
+  assert.deepEqual([run, phase, problem.detail], [null, "error", "There is no run."]);
 });
 
 test("opening another run stops watching the one before", async () => {
@@ -384,26 +353,16 @@ test("opening another run stops watching the one before", async () => {
 });
 
 /** A run seen at step 1, in the large view of the next token. */
-async function atStepOne(parts = {}) {
-  const opened = harness(parts);
-  opened.controller.begin("r1", { step: 1, layer: 1, head: 0, view: "tokens" });
-  await settled();
-  opened.bring(0, 9);
-  return opened;
-}
+const atStepOne = (options) => openRun(9, { step: 1, layer: 1, head: 0, view: "tokens" }, options);
 
 const OTHER = token(" z", 8);
 
 test("a branch asks for the token at the position the step chose, and opens at that step in the same view", async () => {
-  const { controller, store, calls, watches } = await atStepOne();
+  const { controller, store, named, watches, bring } = await atStepOne();
   await controller.branch(OTHER);
-  assert.deepEqual(
-    calls.filter(([name]) => name === "fork"),
-    [["fork", "r1", { position: 4, token: 8 }]],
-  );
-  assert.equal(watches.at(-1).id, "b1");
-  assert.equal(store.state().selection.view, "tokens");
-  for (const frame of FRAMES.slice(0, 6)) watches.at(-1).handlers.onFrame({ ...frame, run: "b1" });
+  assert.deepEqual(named("fork"), [["fork", "r1", { position: 4, token: 8 }]]);
+  assert.deepEqual([watches.at(-1).id, store.state().selection.view], ["b1", "tokens"]);
+  bring(0, 6, "b1");
   const { step, playing, selection, branching } = store.state();
   assert.deepEqual([step, playing, branching], [1, false, null]);
   assert.deepEqual(selection, { layer: 1, head: 0, query: null, key: null, view: "tokens" });
@@ -411,14 +370,13 @@ test("a branch asks for the token at the position the step chose, and opens at t
 
 test("a click on a candidate while a branch is starting starts no second one", async () => {
   let answer;
-  const { controller, store, calls } = await atStepOne({ fork: () => new Promise((resolve) => (answer = resolve)) });
+  const { controller, store, named } = await atStepOne({ fork: () => new Promise((resolve) => (answer = resolve)) });
   controller.branch(OTHER);
   assert.equal(store.state().branching, OTHER);
   controller.branch(token(" y", 7));
   answer({ id: "b1" });
   await settled();
-  assert.equal(calls.filter(([name]) => name === "fork").length, 1);
-  assert.equal(store.state().branching, null);
+  assert.deepEqual([named("fork").length, store.state().branching], [1, null]);
 });
 
 test("a branch that is refused leaves the run and says why and when to try again", async () => {
@@ -441,39 +399,28 @@ test("a branch that starts after its viewer has gone elsewhere does not fetch th
 });
 
 test("a branch that nothing could follow is not asked for", async () => {
-  const { controller, store, calls } = await atStepOne();
+  const { controller, store, named } = await atStepOne();
   await controller.branch(token("<end>", 99));
   assert.match(store.state().problem.detail, /ends the text/);
   store.dispatch({ type: "seek", step: 2 });
   await controller.branch(OTHER);
   assert.match(store.state().problem.detail, /last of the 3 new tokens/);
-  assert.deepEqual(
-    calls.filter(([name]) => name === "fork"),
-    [],
-  );
+  assert.deepEqual(named("fork"), []);
 });
 
 test("one's own paused run goes on when it is left for a branch", async () => {
-  const { controller, controls } = await ownRun();
+  const { controller, named } = await ownRun();
   controller.pause();
   await settled();
   await controller.branch(OTHER);
   await settled();
-  assert.deepEqual(
-    controls().filter(([name]) => name !== "fork"),
-    [
-      ["pause", "r1"],
-      ["resume", "r1"],
-    ],
-  );
+  assert.deepEqual(named("pause", "resume").map(String), ["pause,r1", "resume,r1"]);
 });
 
 const OFF = switchedOff("head", { layer: 1, head: 0 });
 
-async function changing(parts) {
-  parts.controller.begin("r1", { step: 1, view: "pair" });
-  await settled();
-  parts.bring(0, FRAMES.length);
+async function changing(options) {
+  const parts = await openRun(FRAMES.length, { step: 1, view: "pair" }, options);
   parts.store.dispatch({ type: "addChange", change: OFF });
   await parts.controller.change();
   await settled();
@@ -481,9 +428,9 @@ async function changing(parts) {
 }
 
 test("changes start a run that opens where the changes begin, in the same view", async () => {
-  const { store, controls, watches } = await changing(harness());
+  const { store, controls, bring } = await changing();
   assert.deepEqual(controls(), [["change", "r1", { changes: [OFF] }]]);
-  for (const frame of FRAMES) watches.at(-1).handlers.onFrame({ ...frame, run: "c1" });
+  bring(0, FRAMES.length, "c1");
   const { run, step, selection, changing: list } = store.state();
   assert.deepEqual([run.id, step, selection.view], ["c1", 0, "pair"]);
   assert.deepEqual([list.changes, list.open, list.busy], [[OFF], false, false], "the list stays, its panel closes");
@@ -491,38 +438,30 @@ test("changes start a run that opens where the changes begin, in the same view",
 
 test("changes that are refused stay, with the reason", async () => {
   const refusal = new Problem({ title: "no", field: "changes[0].layer" });
-  const { store } = await changing(harness({ change: () => Promise.reject(refusal) }));
+  const { store } = await changing({ change: () => Promise.reject(refusal) });
   const { run, changing: list } = store.state();
   assert.deepEqual([run.id, list.changes, list.open, list.busy, list.problem], ["r1", [OFF], true, false, refusal]);
 });
 
 test("a relative is shown at the step asked for, with the same head and view", async () => {
-  const { controller, store, watches } = await atStepOne();
+  const { controller, store, bring } = await atStepOne();
   controller.visitRelative("r2", 2);
-  for (const frame of FRAMES) watches.at(-1).handlers.onFrame({ ...frame, run: "r2" });
-  assert.equal(store.state().step, 2);
-  assert.deepEqual(store.state().selection, { layer: 1, head: 0, query: null, key: null, view: "tokens" });
+  bring(0, FRAMES.length, "r2");
+  const { step, selection } = store.state();
+  assert.deepEqual([step, selection], [2, { layer: 1, head: 0, query: null, key: null, view: "tokens" }]);
 });
 
 test("the link of a twin or a beam search leads to the run it is of, in the view that shows it", async () => {
-  for (const [kind, view] of [
-    ["twin", "cache"],
-    ["beam", "tokens"],
-  ]) {
-    const { controller, store, watches, calls, bring } = harness();
+  for (const [kind, view] of Object.entries({ twin: "cache", beam: "tokens" })) {
+    const { controller, store, watches, named, bring } = harness();
     controller.begin("s1", {});
     const [opened] = FRAMES;
     watches[0].handlers.onFrame({ ...opened, run: "s1", data: { ...opened.data, study: { kind, of: "r1" } } });
-    assert.deepEqual(
-      calls.filter(([name]) => name === "stop watching"),
-      [["stop watching", "s1"]],
-    );
-    assert.equal(watches[1].id, "r1");
+    assert.deepEqual([named("stop watching"), watches[1].id], [[["stop watching", "s1"]], "r1"]);
     bring(0, FRAMES.length);
     await settled();
-    assert.equal(store.state().run.id, "r1");
-    assert.equal(store.state().insteadOf, "s1");
-    assert.equal(store.state().selection.view, view);
+    const { run, insteadOf, selection } = store.state();
+    assert.deepEqual([run.id, insteadOf, selection.view], ["r1", "s1", view]);
     controller.visit("r2");
     assert.equal(store.state().insteadOf, null);
   }
@@ -537,31 +476,21 @@ const SAVED = {
 };
 
 test("a saved session opens where its sharer chose, unless the address names another place", async () => {
-  const chosen = harness({ saved: SAVED });
-  chosen.controller.begin("r1", {});
-  chosen.bring(0, 9);
-  await settled();
+  const chosen = await openRun(9, {}, { saved: SAVED });
   const { step, playing, selection, run } = chosen.store.state();
   assert.deepEqual([step, playing, run.saved], [1, false, SAVED]);
   assert.deepEqual([selection.layer, selection.query, selection.view], [1, 3, "pair"]);
-  const named = harness({ saved: SAVED });
-  named.controller.begin("r1", { step: 2 });
-  named.bring(0, 9);
+  const named = await openRun(9, { step: 2 }, { saved: SAVED });
   assert.deepEqual([named.store.state().step, named.store.state().selection.view], [2, "head"]);
 });
 
 test("a saved session without a place plays from its start", async () => {
-  const { controller, store, bring } = harness({ saved: { ...SAVED, open: { step: null, view: null } } });
-  controller.begin("r1", {});
-  bring(0, 9);
+  const { store } = await openRun(9, {}, { saved: { ...SAVED, open: { step: null, view: null } } });
   assert.deepEqual([store.state().step, store.state().playing], [0, true]);
 });
 
 test("a saved run asks its engine for nothing, even before its last frame is here", async () => {
-  const { controller, store, bring, controls } = harness({ saved: SAVED, status: "paused" });
-  controller.begin("r1", {});
-  bring(0, 6);
-  await settled();
+  const { controller, store, controls } = await openRun(6, {}, { saved: SAVED, status: "paused" });
   controller.pause();
   controller.last();
   controller.next();
@@ -574,19 +503,13 @@ test("a saved run asks its engine for nothing, even before its last frame is her
 });
 
 test("a damaged saved run keeps the steps that could be read", async () => {
-  const { controller, store, bring, watches } = harness({ saved: SAVED });
-  controller.begin("r1", {});
-  bring(0, 6);
+  const { store, watches } = await openRun(6, {}, { saved: SAVED });
   watches.at(-1).handlers.onProblem(new Problem({ title: "No", detail: "Part 6 is damaged.", status: 500 }));
-  assert.equal(store.state().run.steps.length, 2);
-  assert.equal(store.state().problem.detail, "Part 6 is damaged.");
+  assert.deepEqual([store.state().run.steps.length, store.state().problem.detail], [2, "Part 6 is damaged."]);
 });
 
 test("a run started from a saved session's page is an ordinary one", async () => {
-  const { controller, store, bring } = harness({ saved: SAVED, start: async () => ({ id: "r9" }) });
-  controller.begin("r1", {});
-  bring(0, 9);
-  await settled();
+  const { controller, store } = await openRun(9, {}, { saved: SAVED, start: async () => ({ id: "r9" }) });
   controller.submit();
   await settled();
   assert.deepEqual([store.state().run.id, store.state().run.saved], ["r9", null]);
@@ -604,10 +527,8 @@ test("an embed opens where its sharer meant it to, but for what its address says
 });
 
 test("an embed that plays by itself plays on from the step it opens at", async () => {
-  for (const [link, step] of [
-    [{}, 1],
-    [{ step: 0 }, 0],
-  ]) {
+  for (const step of [1, 0]) {
+    const link = step === EMBEDDED.open.step ? {} : { step };
     const { store, controller, bring } = harness({ saved: EMBEDDED });
     controller.beginEmbedded(link, true);
     bring(0);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createModelPolling } from "../../../../kvscope/static/stage/state/model-polling.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
+import { settled, turn } from "../../support/turns.js";
 
 const offered = (name, state, more = {}) => ({ name, state, message: name, done: 0, total: 0, refusal: null, ...more });
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** `answers`: lists that the server gives one after the other, the last one again and again. */
 function harness(answers, overrides = {}) {
@@ -26,8 +26,11 @@ function harness(answers, overrides = {}) {
   return { store, seen, models };
 }
 
-async function settled() {
-  for (let turns = 0; turns < 50; turns++) await turn();
+async function polled(answers, overrides) {
+  const parts = harness(answers, overrides);
+  parts.models.poll();
+  await settled();
+  return parts;
 }
 
 test("a held run starts when its own model is loaded, though the shown one has long been", async () => {
@@ -35,24 +38,18 @@ test("a held run starts when its own model is loaded, though the shown one has l
     [offered("one", "ready"), offered("two", "loading")],
     [offered("one", "ready"), offered("two", "ready")],
   ];
-  const { store, seen, models } = harness(answers, { model: "two", held: true });
-  models.poll();
-  await settled();
+  const { store, seen } = await polled(answers, { model: "two", held: true });
   assert.deepEqual([seen.ready, seen.asked], [1, 2]);
   assert.equal(store.state().readiness.state, "ready");
 });
 
 test("a held run whose model was ended meanwhile is sent again, which loads it", async () => {
-  const { seen, models } = harness([[offered("one", "unloaded")]], { held: true });
-  models.poll();
-  await settled();
+  const { seen } = await polled([[offered("one", "unloaded")]], { held: true });
   assert.equal(seen.ready, 1);
 });
 
 test("nothing is asked again once no model is on its way", async () => {
-  const { seen, models } = harness([[offered("one", "ready"), offered("two", "unloaded")]]);
-  models.poll();
-  await settled();
+  const { seen, models } = await polled([[offered("one", "ready"), offered("two", "unloaded")]]);
   assert.equal(seen.asked, 1);
   models.poll();
   await settled();
@@ -61,18 +58,13 @@ test("nothing is asked again once no model is on its way", async () => {
 
 test("a held run whose model cannot be loaded is given up with the reason", async () => {
   for (const model of [offered("two", "failed"), offered("two", "unloaded", { refusal: "two" })]) {
-    const { store, models } = harness([[offered("one", "ready"), model]], { model: "two", held: true });
-    models.poll();
-    await settled();
-    assert.equal(store.state().problem.detail, "two");
-    assert.equal(store.state().held, false);
+    const { store } = await polled([[offered("one", "ready"), model]], { model: "two", held: true });
+    assert.deepEqual([store.state().problem.detail, store.state().held], ["two", false]);
   }
 });
 
 test("a server that does not answer is asked again until it does", async () => {
-  const { store, seen, models } = harness([null, null, [offered("one", "ready")]]);
-  models.poll();
-  await settled();
+  const { store, seen } = await polled([null, null, [offered("one", "ready")]]);
   assert.equal(seen.asked, 3);
   assert.equal(store.state().readiness.state, "ready");
 });

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
 import { beginOf, rememberIntro } from "../../../../kvscope/static/stage/state/newcomer.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 
-function storage() {
-  const kept = new Map();
-  return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
-}
+const storage = () => storageOr(() => null);
 
 test("the front page begins with the intro, a link to anything does not", () => {
   assert.deepEqual(beginOf({ run: null, link: {} }, storage()), { run: null, link: { view: "intro" } });

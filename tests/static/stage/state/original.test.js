@@ -4,6 +4,7 @@ import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
 import { Run } from "../../../../kvscope/static/shared/log/run.js";
 import { followOriginal } from "../../../../kvscope/static/stage/state/original.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
+import { pluck } from "../../support/lists.js";
 import { smallRun } from "../../support/wire.js";
 
 const FRAMES = smallRun().map(decodeFrame);
@@ -33,10 +34,7 @@ function harness() {
 test("the original of a changed run is watched, and grows beside it", () => {
   const { store, watches, open, dispose } = harness();
   open({ of: "r1", changes: [] });
-  assert.deepEqual(
-    watches.map(({ id }) => id),
-    ["r1"],
-  );
+  assert.deepEqual(pluck(watches, "id"), ["r1"]);
   for (const frame of FRAMES) watches[0].handlers.onFrame(frame);
   const { run, problem } = store.state().original;
   assert.deepEqual([run.id, run.steps.length, problem], ["r1", 3, null]);

@@ -19,33 +19,21 @@ const problemWith = (changes) => {
   return requestProblem({ prompt, maxNewTokens, sampling: { ...GOOD.sampling, ...sampling } }, LIMITS);
 };
 
+/** Each value of a setting by itself, with the setting. */
+const each = (values) => Object.entries(values).flatMap(([name, all]) => all.map((value) => ({ [name]: value })));
+
 test("what the server takes is no problem, its bounds included", () => {
-  for (const changes of [
-    {},
-    { temperature: 5 },
-    { temperature: 1e-6 },
-    { top_k: 0 },
-    { top_k: 1000 },
-    { top_p: 1 },
-    { maxNewTokens: 256 },
-  ]) {
-    assert.equal(problemWith(changes), null);
-  }
+  const good = each({ temperature: [5, 1e-6], top_k: [0, 1000], top_p: [1], maxNewTokens: [256] });
+  for (const changes of [{}, ...good]) assert.equal(problemWith(changes), null);
 });
 
 test("a number out of its bounds is named with them", () => {
-  for (const [changes, field, limit] of [
-    [{ temperature: 0 }, "temperature", [0, 5]],
-    [{ temperature: 5.1 }, "temperature", [0, 5]],
-    [{ top_k: -1 }, "top_k", [0, 1000]],
-    [{ top_k: 2.5 }, "top_k", [0, 1000]],
-    [{ top_p: 0 }, "top_p", [0, 1]],
-    [{ seed: 2 ** 31 }, "seed", [0, 2 ** 31 - 1]],
-    [{ maxNewTokens: 0 }, "max_new_tokens", [1, 256]],
-    [{ maxNewTokens: 257 }, "max_new_tokens", [1, 256]],
-  ]) {
-    const problem = problemWith(changes);
-    assert.deepEqual([problem.field, problem.limit], [field, limit]);
+  const wrong = { temperature: [0, 5.1], top_k: [-1, 2.5], top_p: [0], seed: [2 ** 31], maxNewTokens: [0, 257] };
+  for (const changes of each(wrong)) {
+    const [name] = Object.keys(changes);
+    const { field, limit } = problemWith(changes);
+    assert.equal(field, name === "maxNewTokens" ? "max_new_tokens" : name);
+    assert.deepEqual(limit, LIMITS.run[field]);
   }
 });
 

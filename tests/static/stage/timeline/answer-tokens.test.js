@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { kindOf, timeOf, titleOf, typeOf } from "../../../../kvscope/static/stage/timeline/answer-tokens.js";
+import { assertEach } from "../../support/lists.js";
 import { token } from "../../support/wire.js";
 
 const plain = (text) => text.replace(/\u202f/g, " ");
@@ -16,10 +17,7 @@ const run = {
 const branch = { ...run, open: { parent: { run: "p", position: 6 } } };
 
 test("a token is new in the step that chose it, and computed in the next", () => {
-  assert.deepEqual(
-    [0, 1, 2, 3].map((index) => kindOf(run, index, 2)),
-    ["past", "now", "new", "future"],
-  );
+  assertEach([0, 1, 2, 3], (index) => kindOf(run, index, 2), ["past", "now", "new", "future"]);
 });
 
 test("its time is that of the step that computed it, once that is known", () => {

@@ -13,23 +13,16 @@ function sentencesOf(
   { words = ["The", " cat", " sat", " on", " it"], promptLength = 3, chosen = " on", ...rest } = {},
 ) {
   const next = { token: { ...token(chosen), prob: 0.42, ...rest.token } };
-  const run = madeRun({
-    words,
-    promptLength,
-    row: (_layer, _head, query) => new Array(query + 1).fill(1),
-    steps: { [step]: next },
-  });
+  const run = madeRun({ words, promptLength, steps: { [step]: next } });
   run.open.study = rest.study ?? null;
   run.close = rest.close ?? null;
   return plain(narrate(run, step));
 }
 
 test("a token that a branch put there was not chosen", () => {
-  assert.match(
-    sentencesOf(1, { token: { forced: true } }),
-    /This branch sets the next token to “on”; the model gave it 42 %\.$/,
-  );
-  assert.match(sentencesOf(1, { token: { forced: true, prob: null } }), /This branch sets the next token to “on”\.$/);
+  const forced = (more) => sentencesOf(1, { token: { forced: true, ...more } });
+  assert.match(forced(), /This branch sets the next token to “on”; the model gave it 42 %\.$/);
+  assert.match(forced({ prob: null }), /This branch sets the next token to “on”\.$/);
 });
 
 test("only the last step has the reason why the run ended", () => {
@@ -40,21 +33,15 @@ test("only the last step has the reason why the run ended", () => {
 });
 
 test("runs without a cache compute or lose the earlier tokens", () => {
-  assert.match(
-    sentencesOf(2, { study: { kind: "twin", cache: "none" } }),
-    /“it” goes through the model\. It also computes all 4 earlier tokens again/,
-  );
-  assert.match(
-    sentencesOf(2, { study: { kind: "twin", cache: "forgotten" } }),
-    /only “it” goes through the model\. It cannot read K and V of the 4 earlier tokens/,
-  );
+  const twin = (cache) => sentencesOf(2, { study: { kind: "twin", cache } });
+  assert.match(twin("none"), /“it” goes through the model\. It also computes all 4 earlier tokens again/);
+  assert.match(twin("forgotten"), /only “it” goes through .* cannot read K and V of the 4 earlier tokens/);
 });
 
 test("long tokens are cut, so that a sentence keeps its length", () => {
   const long = "x".repeat(200);
-  assert.ok(
-    sentencesOf(1, { words: [long, long, long, long], chosen: long, close: { reason: "length" } }).length <= LONGEST,
-  );
+  const said = sentencesOf(1, { words: [long, long, long, long], chosen: long, close: { reason: "length" } });
+  assert.ok(said.length <= LONGEST);
 });
 
 test("there is no sentence for a step that is not there", () => {

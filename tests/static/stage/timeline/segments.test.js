@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { segmentOf, segmentsGeometry, stepAt } from "../../../../kvscope/static/stage/timeline/segments.js";
 
-for (const [count, width] of [
-  [1, 300],
-  [2, 900],
-  [16, 1000],
-  [256, 200],
-]) {
+for (const [steps, width] of Object.entries({ 1: 300, 2: 900, 16: 1000, 256: 200 })) {
+  const count = Number(steps);
   test(`${count} steps on ${width} pixels: each is hit over its own segment, and all fit`, () => {
     const geometry = segmentsGeometry(count, width);
     assert.ok(geometry.end <= width + 1e-9);

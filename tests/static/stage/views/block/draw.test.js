@@ -16,6 +16,7 @@ import { foldedGeometry, wideGeometry } from "../../../../../kvscope/static/stag
 import { madeBlock } from "../../../support/made-block.js";
 
 const SMOL = { heads: 9, kvHeads: 3, headDim: 64, d: 576, mlp: 1536, gated: true, rotary: true };
+const SMALL = { heads: 4, kvHeads: 2, headDim: 8, d: 32, mlp: 64, gated: true, rotary: true };
 const MODELS = {
   "SmolLM2-135M": SMOL,
   "GPT-2": { heads: 12, kvHeads: 12, headDim: 64, d: 768, mlp: 3072, gated: false, rotary: false },
@@ -86,10 +87,8 @@ describe("the drawing of a block", () => {
           const geometry = geometryOf(dims, { count, own: count - 1, centre: 0 });
           const boxes = geometry.boxes;
           for (const { x, y, width, height, tensor } of boxes) {
-            assert.ok(
-              x >= 0 && y >= 0 && x + width <= geometry.width + 0.01 && y + height <= geometry.height + 0.01,
-              tensor,
-            );
+            assert.ok(x >= 0 && x + width <= geometry.width + 0.01, tensor);
+            assert.ok(y >= 0 && y + height <= geometry.height + 0.01, tensor);
           }
           boxes.forEach((a, i) => {
             for (const b of boxes.slice(i + 1))
@@ -106,9 +105,8 @@ describe("the drawing of a block", () => {
     }
 
     test(`${layout}: what is painted under a point is the value that is told for it`, () => {
-      const dims = { heads: 4, kvHeads: 2, headDim: 8, d: 32, mlp: 64, gated: true, rotary: true };
-      const values = madeBlock({ ...dims, keys: 9 });
-      const geometry = geometryOf(dims, { count: 9, own: 8, centre: 0 });
+      const values = madeBlock({ ...SMALL, keys: 9 });
+      const geometry = geometryOf(SMALL, { count: 9, own: 8, centre: 0 });
       const clips = Object.fromEntries(Object.entries(values).map(([name, { data }]) => [name, clipOf(data)]));
       const painted = paintBlock(values, { theme, clips }, { geometry, ratio: 1 });
       for (const box of geometry.boxes.filter(({ kind, tensor }) => kind === "tile" && tensor !== "attn.weights")) {
@@ -137,9 +135,8 @@ describe("the drawing of a block", () => {
     });
 
     test(`${layout}: positions the row may not read are left blank`, () => {
-      const dims = { heads: 4, kvHeads: 2, headDim: 8, d: 32, mlp: 64, gated: true, rotary: true };
-      const geometry = geometryOf(dims, { count: 9, own: 4, centre: 0 });
-      const painted = paintBlock(madeBlock({ ...dims, keys: 5 }), { theme, clips: {} }, { geometry, ratio: 1 });
+      const geometry = geometryOf(SMALL, { count: 9, own: 4, centre: 0 });
+      const painted = paintBlock(madeBlock({ ...SMALL, keys: 5 }), { theme, clips: {} }, { geometry, ratio: 1 });
       for (const tensor of ["attn.scores", "attn.weights", "cache.k", "cache.v"]) {
         const box = boxOf(geometry, { tensor, part: 1 });
         const pixel = (position) => {
@@ -162,42 +159,20 @@ describe("the drawing of a block", () => {
   test("where cells share a pixel the value farthest from zero is seen", () => {
     const data = new Float32Array(14336).fill(0.001);
     data[7000] = -4;
-    const geometry = {
-      width: 60,
-      height: 60,
-      columns: keyColumns({ count: 1, own: 0, centre: 0, width: 10 }),
-      boxes: [
-        {
-          kind: "tile",
-          tensor: "mlp.hidden",
-          part: null,
-          count: 14336,
-          x: 0,
-          y: 0,
-          width: 58,
-          height: 58,
-          columns: 120,
-          rows: 120,
-        },
-      ],
-    };
-    const painted = paintBlock(
-      { "mlp.hidden": { shape: [14336], data } },
-      { theme, clips: { "mlp.hidden": 4 } },
-      { geometry, ratio: 1 },
-    );
+    const place = { x: 0, y: 0, width: 58, height: 58, columns: 120, rows: 120 };
+    const boxes = [{ kind: "tile", tensor: "mlp.hidden", part: null, count: 14336, ...place }];
+    const columns = keyColumns({ count: 1, own: 0, centre: 0, width: 10 });
+    const values = { "mlp.hidden": { shape: [14336], data } };
+    const painting = { geometry: { width: 60, height: 60, columns, boxes }, ratio: 1 };
+    const painted = paintBlock(values, { theme, clips: { "mlp.hidden": 4 } }, painting);
     assert.ok(painted.data.includes(theme.signed.packed[0]));
   });
 });
 
 function overlap(a, b) {
-  const apart = 0.01;
-  return (
-    a.x + a.width > b.x + apart &&
-    b.x + b.width > a.x + apart &&
-    a.y + a.height > b.y + apart &&
-    b.y + b.height > a.y + apart
-  );
+  const across = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+  const down = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+  return across > 0.01 && down > 0.01;
 }
 
 describe("the box around a tensor", () => {

@@ -4,17 +4,8 @@ import { tallGeometry } from "../../../../../kvscope/static/stage/views/block/dr
 import { foldedGeometry, wideGeometry } from "../../../../../kvscope/static/stage/views/block/draw/wide.js";
 
 const dims = {
-  ...{
-    heads: 4,
-    kvHeads: 2,
-    headDim: 16,
-    d: 64,
-    mlp: 32,
-    gated: true,
-    rotary: true,
-    headNorms: true,
-    postNorms: false,
-  },
+  ...{ heads: 4, kvHeads: 2, headDim: 16, d: 64, mlp: 32 },
+  ...{ gated: true, rotary: true, headNorms: true, postNorms: false },
   experts: { count: 128, chosen: 8, width: 32 },
 };
 

@@ -11,14 +11,11 @@ import {
 } from "../../../../../kvscope/static/stage/views/block/routing-facts.js";
 import { readableOnly } from "../../../../../kvscope/static/stage/views/cache/algebra.js";
 import { passFlops } from "../../../../../kvscope/static/stage/views/cache/flops.js";
+import { pluck } from "../../../support/lists.js";
 import { madeRun } from "../../../support/made-run.js";
 
 /** Layer 0 sends position p to experts p mod 3 and 3; layer 1 has no experts. */
-const run = madeRun({
-  words: ["a", "b", "c", "d"],
-  promptLength: 3,
-  row: (_layer, _head, query) => new Array(query + 1).fill(9),
-});
+const run = madeRun({ words: ["a", "b", "c", "d"], promptLength: 3 });
 run.open.model.experts = { count: 4, chosen: 2, width: 8 };
 run.experts = (layer, position) =>
   layer
@@ -35,10 +32,7 @@ test("a line has the shares of the chosen experts, and nothing for the others or
 });
 
 test("every token that the run computed up to the newest has a line", () => {
-  assert.deepEqual(
-    throughTokens({ ...run, reused: 1 }, 0, 3).map(({ position }) => position),
-    [1, 2, 3],
-  );
+  assert.deepEqual(pluck(throughTokens({ ...run, reused: 1 }, 0, 3), "position"), [1, 2, 3]);
   assert.deepEqual(chosenCounts(run, throughTokens(run, 0, 3)), [2, 1, 1, 4]);
   assert.match(
     usedSentence(run, 0, throughTokens(run, 0, 3)),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawStairs, stairsGeometry, stepAt } from "../../../../../kvscope/static/stage/views/cache/stairs-lines.js";
+import { columns } from "../../../support/lists.js";
 
 const THEME = { cached: "blue", computed: "amber", bg: "paper" };
 
@@ -34,14 +35,11 @@ test("a line's cells are reused, then computed again, then new, and what has not
   ];
   drawStairs(context, lines, { theme: THEME }, geometry);
   const cells = fills.filter(({ width }) => width > 0);
-  assert.deepEqual(
-    cells.map(({ x, y, width, colour }) => [x, y, width, colour]),
-    [
-      [0, 0, 10, "blue"],
-      [10, 0, 2, "amber"],
-      [0, 3, 10, "amber"],
-      [10, 3, 2, "amber"],
-    ],
-  );
+  assert.deepEqual(columns(cells, "x", "y", "width", "colour"), {
+    x: [0, 10, 0, 10],
+    y: [0, 0, 3, 3],
+    width: [10, 2, 10, 2],
+    colour: ["blue", "amber", "amber", "amber"],
+  });
   assert.ok(cells[3].alpha < cells[1].alpha);
 });

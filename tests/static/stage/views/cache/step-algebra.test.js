@@ -2,17 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { small } from "../../../../../kvscope/static/stage/facts/small-numbers.js";
 import { algebraFacts, numberTwice, rowsOf } from "../../../../../kvscope/static/stage/views/cache/algebra.js";
-import { layerFlops, passFlops } from "../../../../../kvscope/static/stage/views/cache/flops.js";
+import { layerFlops } from "../../../../../kvscope/static/stage/views/cache/flops.js";
 import { differencesOf, stepOperations } from "../../../../../kvscope/static/stage/views/cache/operations.js";
 
-/** SmolLM2-135M, and the FLOPs its engine counted for prefill of 11 tokens and for the third step after it. */
+/** SmolLM2-135M. */
 const SMOL = { gated: true, layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536, vocab: 49152 };
-
-test("a pass's work is the engine's own count", () => {
-  assert.equal(passFlops(SMOL, 1, 14), 269_927_424);
-  const weights = 30 * (576 * (576 + 2 * 192) + 576 * 576 + 3 * 576 * 1536);
-  assert.equal(passFlops(SMOL, 11, 11), 2 * (11 * weights + 2 * 30 * 9 * 64 * 11 * 11 + 576 * 49152));
-});
 
 test("the eight operations' work adds up to a layer's, with the cache and without", () => {
   const operations = stepOperations(SMOL, { rows: 1, keys: 14 });
@@ -78,13 +72,7 @@ test("the cached and the recomputed numbers are compared one by one, the output 
 test("one number is read at its position", () => {
   const values = { k: tensor([2, 3], [0, 1, 2, 3, 4, 5]), k_again: tensor([2, 3], [0, 1, 2, 3, 4.5, 5]) };
   assert.deepEqual(numberTwice(values, "k", 1, 1), { cached: 4, again: 4.5, difference: 0.5 });
-  assert.deepEqual(
-    rowsOf(values.k).map((row) => [...row]),
-    [
-      [0, 1, 2],
-      [3, 4, 5],
-    ],
-  );
+  assert.deepEqual(rowsOf(values.k).map(String), ["0,1,2", "3,4,5"]);
 });
 
 test("very small numbers are written as powers of ten", () => {

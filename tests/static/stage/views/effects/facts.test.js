@@ -9,6 +9,7 @@ import {
   ranked,
 } from "../../../../../kvscope/static/stage/views/effects/facts.js";
 import { becomes, chance, effectSentence } from "../../../../../kvscope/static/stage/views/effects/words.js";
+import { pluck } from "../../../support/lists.js";
 import { madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 
@@ -27,10 +28,7 @@ test("where a head looks leaves the first token out", () => {
     row: (_, head, query) =>
       [250, 10, 200, 30].slice(0, query + 1).map((shade, key) => (head && key === 1 ? 240 : shade)),
   });
-  assert.deepEqual(
-    looksOf(run, 0).map(({ key }) => key),
-    [2, 1],
-  );
+  assert.deepEqual(pluck(looksOf(run, 0), "key"), [2, 1]);
   assert.ok(Math.abs(looksOf(run, 0)[0].share - (200 / 255) ** 2) < 1e-9);
   assert.equal(looksOf(run, 1)[0].key, 2);
 });
@@ -38,26 +36,11 @@ test("where a head looks leaves the first token out", () => {
 test("a head that looks and one that matters are told apart by measurement", () => {
   const looks = [0.9, 0.1, 0.6, 0.7].map((share) => ({ share, key: 1 }));
   const effects = [effect(0.001), effect(2, OTHER, 0.01), effect(0.5), effect(0.3, OTHER)];
-  assert.deepEqual(compared(looks, effects, base), {
-    largest: 1,
-    flips: 2,
-    looking: 3,
-    lookingFlips: 1,
-    median: 0.4,
-    looksMost: 0,
-    mattersMost: 1,
-  });
-  const still = compared(
-    looks,
-    effects.map(() => effect(0)),
-    base,
-  );
+  const counts = { flips: 2, looking: 3, lookingFlips: 1, median: 0.4 };
+  assert.deepEqual(compared(looks, effects, base), { largest: 1, ...counts, looksMost: 0, mattersMost: 1 });
+  const still = compared(looks, Array(4).fill(effect(0)), base);
   assert.deepEqual([still.flips, still.mattersMost], [0, null]);
-  const blind = compared(
-    looks.map(() => ({ share: 0.1, key: 1 })),
-    effects,
-    base,
-  );
+  const blind = compared(Array(4).fill({ share: 0.1, key: 1 }), effects, base);
   assert.deepEqual([blind.looking, blind.looksMost], [0, null]);
 });
 
@@ -68,13 +51,8 @@ test("the largest effect has the deepest colour, none has the lightest", () => {
 });
 
 test("numbers beside a map keep apart and inside it", () => {
-  for (const rows of [
-    [3, 3, 4],
-    [29, 29, 28],
-    [0, 29, 0],
-    [5, 20, 11],
-    [29, 0, 29],
-  ]) {
+  for (const text of ["3 3 4", "29 29 28", "0 29 0", "5 20 11", "29 0 29"]) {
+    const rows = text.split(" ").map(Number);
     const labels = apart(rows, 2, 30);
     const sorted = [...labels].sort((a, b) => a - b);
     assert.ok(sorted[0] >= 0 && sorted.at(-1) <= 29, `${rows} → ${labels}`);

@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bestGuesses, flowOf, partsOf } from "../../../../../kvscope/static/stage/views/model/facts.js";
+import { pluck } from "../../../support/lists.js";
 import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 
 const SMOLLM2 = {
-  ...LIKE_LLAMA,
-  layers: 30,
-  heads: 9,
-  kv_heads: 3,
-  head_dim: 64,
-  d: 576,
-  d_mlp: 1536,
-  vocab: 49152,
-  context: 8192,
-  parameters: 134_515_008,
+  ...{ ...LIKE_LLAMA, layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536 },
+  ...{ vocab: 49152, context: 8192, parameters: 134_515_008 },
 };
 
 test("the parts of SmolLM2-135M, as its tensors have them", () => {
@@ -26,19 +19,8 @@ test("the parts of SmolLM2-135M, as its tensors have them", () => {
 });
 
 test("GPT-2 has learned positions, two MLP matrices and biases (124,439,808 parameters)", () => {
-  const gpt2 = {
-    ...LIKE_GPT2,
-    layers: 12,
-    heads: 12,
-    kv_heads: 12,
-    head_dim: 64,
-    d: 768,
-    d_mlp: 3072,
-    vocab: 50257,
-    context: 1024,
-    parameters: 124_439_808,
-  };
-  const parts = partsOf(gpt2);
+  const sizes = { layers: 12, heads: 12, kv_heads: 12, head_dim: 64, d: 768, d_mlp: 3072, vocab: 50257, context: 1024 };
+  const parts = partsOf({ ...LIKE_GPT2, ...sizes, parameters: 124_439_808 });
   assert.deepEqual([parts.positions, parts.mlp, parts.tied], [1024 * 768, 2 * 768 * 3072, true]);
   // Two LayerNorms with gain and bias, and the biases of qkv, out, up and down.
   assert.equal(parts.small, 4 * 768 + 3 * 768 + 768 + 3072 + 768);
@@ -64,11 +46,7 @@ test("weights in groups have no size of each part", () => {
   assert.equal(partsOf({ ...SMOLLM2, weight_bytes: 538_060_032, weights: { held } }).bytes, null);
 });
 
-const run = madeRun({
-  words: ["a", "b", "c", "d", "e"],
-  promptLength: 3,
-  row: (_l, _h, query) => new Array(query + 1).fill(1),
-});
+const run = madeRun({ words: ["a", "b", "c", "d", "e"], promptLength: 3 });
 
 test("prefill feeds every prompt row, decode one, with the others cached", () => {
   assert.deepEqual(flowOf(run, 0), { rows: 3, cached: 0, first: 0, passes: 1, inherited: false });
@@ -95,13 +73,7 @@ test("the largest shares of the vocabulary, with the chosen token always among t
     },
   };
   const best = bestGuesses(step, 2);
-  assert.deepEqual(
-    best.map(({ token: { id }, chosen }) => [id, chosen]),
-    [
-      [7, false],
-      [8, true],
-    ],
-  );
+  assert.deepEqual([...pluck(pluck(best, "token"), "id"), ...pluck(best, "chosen")], [7, 8, false, true]);
   assert.ok(Math.abs(best[0].prob - Math.exp(-1)) < 1e-6);
   const far = bestGuesses({ ...step, data: { ...step.data, token: { ...token("w", 70), raw_prob: 0.001 } } }, 2);
   assert.deepEqual(far.map(({ token: { id }, prob, chosen }) => [id, prob, chosen]).at(-1), [70, 0.001, true]);

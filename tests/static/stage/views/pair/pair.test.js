@@ -81,7 +81,8 @@ test("a dot product's terms and its running sum, in any order", () => {
   const pair = dotProduct(head, { row: 1, key: 1, query: 1, first: 0 });
   assert.deepEqual(Array.from(pair.products), [3, -8]);
   assert.deepEqual([pair.dot, pair.weight, pair.keys], [-5, 0.75, 2]);
-  assert.deepEqual(Array.from(pair.output), [5, 0.75]);
+  assert.equal(pair.score, Math.fround(Math.log(3)), "the model's own, whatever the terms add up to");
+  assert.deepEqual([...pair.v, ...pair.output], [4, 1, 5, 0.75]);
   assert.deepEqual(bySize(pair.products), [1, 0]);
   assert.deepEqual(Array.from(runningTotals(pair.products, [0, 1])), [3, -5]);
   assert.deepEqual(Array.from(runningTotals(pair.products, [1, 0])), [-8, -5]);
@@ -89,7 +90,7 @@ test("a dot product's terms and its running sum, in any order", () => {
 });
 
 test("a pair's sentence has the weight, the key and the distance", () => {
-  const run = madeRun({ words: ["The", " animal", " it", " was"], promptLength: 4, row: () => [] });
+  const run = madeRun({ words: ["The", " animal", " it", " was"], promptLength: 4 });
   const place = { layer: 1, head: 3, query: 3, key: 1 };
   assert.equal(
     pairSentence(run, place, 0.75),
@@ -120,7 +121,7 @@ test("Escape unlocks what is locked in a head, else it leaves the view", () => {
 });
 
 test("q, k and v are explained with the two tokens of the pair", () => {
-  const run = madeRun({ words: ["The", " animal", " it"], promptLength: 3, row: () => [] });
+  const run = madeRun({ words: ["The", " animal", " it"], promptLength: 3 });
   const text = vectorSentence(run, { query: 2, key: 1 });
   assert.ok(
     ["q describes what “it”", "the key k what “animal”", "v is what “animal”"].every((part) => text.includes(part)),

@@ -1,59 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesByFormula, tiledRow } from "../../../../../kvscope/static/stage/views/pair/tiled-row.js";
+import { columns } from "../../../support/lists.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
 
-/** Some rows of any numbers with their softmax and mix in double precision; `window`: keys a row may look back on. */
-function headOf(rows, width, window = rows) {
-  let seed = 7;
-  const next = () => {
-    seed = (seed * 16807) % 2147483647;
-    return (seed / 2147483647 - 0.5) * 8;
-  };
-  const randoms = (count) => Float32Array.from({ length: count }, next);
-  const [scores, v] = [randoms(rows * rows), randoms(rows * width)];
-  const weights = new Float32Array(rows * rows);
-  const output = new Float32Array(rows * width);
-  for (let row = 0; row < rows; row++) {
-    const keys = Array.from({ length: row + 1 }, (_, key) => key).filter((key) => key > row - window);
-    const sum = keys.reduce((total, key) => total + Math.exp(scores[row * rows + key]), 0);
-    for (const key of keys) {
-      const weight = Math.exp(scores[row * rows + key]) / sum;
-      weights[row * rows + key] = weight;
-      for (let i = 0; i < width; i++) output[row * width + i] += weight * v[key * width + i];
-    }
-  }
-  return {
-    scores: tensor([rows, rows], scores),
-    weights: tensor([rows, rows], weights),
-    v: tensor([rows, width], v),
-    output: tensor([rows, width], output),
-  };
+/** One row whose four keys have these scores; its weights and output are those of the softmax in double precision. */
+function headOf(scores, v, firstKey = 0) {
+  const powers = scores.map((score, key) => (key < firstKey ? 0 : Math.exp(score)));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  const weights = powers.map((power) => power / sum);
+  const output = weights.reduce((total, weight, key) => total + weight * v[key], 0);
+  const row = (values) => tensor([1, values.length], values);
+  return { scores: row(scores), weights: row(weights), v: tensor([v.length, 1], v), output: row([output]) };
 }
-
-test("tiles of any size give the weights and the output of the whole row", () => {
-  const head = headOf(23, 8);
-  for (const size of [1, 2, 4, 8, 16, 64]) {
-    for (const query of [0, 1, 7, 22]) {
-      const tiled = tiledRow(head, { row: query, query }, size);
-      assert.equal(tiled.steps.length, Math.ceil((query + 1) / size));
-      assert.deepEqual([tiled.steps[0].from, tiled.steps.at(-1).to], [0, query]);
-      assert.equal(tiled.weights.length, query + 1);
-      assert.ok(tiled.weightDifference < 2e-7, `weights of ${query} by ${size}: ${tiled.weightDifference}`);
-      assert.ok(tiled.outputDifference < 4e-6, `output of ${query} by ${size}: ${tiled.outputDifference}`);
-    }
-  }
-});
+const SCORES = [0, Math.log(2), Math.log(8), 0];
+const VALUES = [12, 0, 3, 24];
 
 test("a larger score rescales both sums, and each tile starts from the state after the one before", () => {
-  const head = {
-    scores: tensor([1, 4], [0, Math.log(2), Math.log(8), 0]),
-    weights: tensor([1, 4], [1 / 12, 2 / 12, 8 / 12, 1 / 12]),
-    v: tensor([4, 1], [12, 0, 3, 24]),
-    output: tensor([1, 1], [5]),
-  };
-  const { steps, output } = tiledRow(head, { row: 0, query: 3 }, 2);
+  const { steps, output } = tiledRow(headOf(SCORES, VALUES), { row: 0, query: 3 }, 2);
+  assert.deepEqual(columns(steps, "from", "to"), { from: [0, 2], to: [1, 3] });
   const near = (value, expected) => assert.ok(Math.abs(value - expected) < 1e-6, `${value} is not ${expected}`);
   near(steps[0].scale, 0);
   near(steps[0].after.sum, 1.5);
@@ -66,25 +32,18 @@ test("a larger score rescales both sums, and each tile starts from the state aft
 });
 
 test("masked keys are in no tile: those after the query, and those before a sliding window", () => {
-  const head = headOf(12, 4, 5);
-  const { first, steps, weights, weightDifference, outputDifference } = tiledRow(head, { row: 9, query: 9 }, 4);
-  assert.equal(first, 5);
-  assert.deepEqual(
-    steps.map(({ from, to }) => [from, to]),
-    [
-      [5, 8],
-      [9, 9],
-    ],
-  );
-  assert.deepEqual(Array.from(weights.subarray(0, 5)), [0, 0, 0, 0, 0]);
-  assert.ok(weightDifference < 2e-7 && outputDifference < 4e-6);
+  const row = tiledRow(headOf([9, 0, 1, 2, 3], [9, 8, 7, 6, 5], 1), { row: 0, query: 4 }, 3);
+  assert.deepEqual(columns(row.steps, "from", "to"), { from: [1, 4], to: [3, 4] });
+  assert.deepEqual([row.first, row.weights[0]], [1, 0]);
+  assert.ok(row.weightDifference < 2e-7 && row.outputDifference < 4e-6);
+  assert.deepEqual(columns(tiledRow(headOf([0, 9], [1, 1], 0), { row: 0, query: 0 }, 3).steps, "to"), { to: [0] });
 });
 
 test("the differences from the engine's values are the largest ones", () => {
-  const head = headOf(6, 4);
-  head.weights.data[5 * 6 + 2] += 0.25;
-  head.output.data[5 * 4] += 0.5;
-  const { weightDifference, outputDifference } = tiledRow(head, { row: 5, query: 5 }, 2);
+  const head = headOf(SCORES, VALUES);
+  head.weights.data[2] += 0.25;
+  head.output.data[0] += 0.5;
+  const { weightDifference, outputDifference } = tiledRow(head, { row: 0, query: 3 }, 2);
   assert.ok(Math.abs(weightDifference - 0.25) < 1e-5 && Math.abs(outputDifference - 0.5) < 1e-5);
 });
 

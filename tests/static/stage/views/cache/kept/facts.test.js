@@ -4,7 +4,6 @@ import {
   budgetsOf,
   firstBudget,
   lossOf,
-  partsOf,
   resultOf,
   sameTokens,
   shareRead,
@@ -107,13 +106,6 @@ test("texts are the same up to the first other token", () => {
   const run = runOf({ steps: tokens([1, 2, 3, 4]) });
   assert.equal(sameTokens(run, window(tokens([1, 2, 9, 4]))), 2);
   assert.equal(sameTokens(run, window(tokens([1, 2, 3, 4]))), 4);
-});
-
-test("a budget is shared as the engine shares it", () => {
-  assert.deepEqual(partsOf("window", 16), { sinks: 0, heavy: 0, newest: 16 });
-  assert.deepEqual(partsOf("sinks", 16), { sinks: 4, heavy: 0, newest: 12 });
-  assert.deepEqual(partsOf("sinks", 3), { sinks: 2, heavy: 0, newest: 1 });
-  assert.deepEqual(partsOf("heavy", 15), { sinks: 0, heavy: 7, newest: 8 });
 });
 
 test("the budget shown first is the one that was run last, else 16, or half of a short run", () => {
