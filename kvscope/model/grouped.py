@@ -20,11 +20,12 @@ from torch import Tensor, nn
 from kvscope.model.held import LANES
 
 WORD = 32
+WORD_BYTES = 4
 CENTRE = 8
 """Four bits without a minimum mean −8 to 7."""
 
 Bits = Literal[4, 8]
-PLAIN = (torch.float32, torch.bfloat16, torch.float16)
+PLAIN = (torch.bfloat16, torch.float16, torch.float32)
 """The dtypes of weights that are not in groups."""
 
 
@@ -53,15 +54,16 @@ class Groups:
         return cls(_panels(words), _panels(d), None if m is None else _panels(m), len(q), bits)
 
     @classmethod
-    def plain(cls, weight: Tensor) -> Groups | None:
-        """Builds from a weight [N, K] of one of the dtypes in `PLAIN`; None if K does not fill whole words."""
+    def plain(cls, weight: Tensor) -> Groups:
+        """Builds from a float32 weight [N, K], in the first of `PLAIN` that has all its numbers exactly."""
         outputs, inputs = weight.shape
-        bits = 8 * weight.itemsize
         size = math.gcd(inputs, WORD)
-        if weight.dtype not in PLAIN or size * bits % WORD:
-            return None
-        words = weight.contiguous().view(torch.int32).view(outputs, inputs // size, size * bits // WORD)
-        return cls(_panels(words), None, None, outputs, bits, weight.dtype)
+        for dtype in PLAIN:
+            exact = weight.to(dtype)
+            if size * dtype.itemsize % WORD_BYTES == 0 and torch.equal(exact.float(), weight):
+                break
+        words = exact.contiguous().view(torch.int32).view(outputs, inputs // size, -1)
+        return cls(_panels(words), None, None, outputs, 8 * dtype.itemsize, dtype)
 
     @property
     def inputs(self) -> int:

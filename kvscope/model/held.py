@@ -48,6 +48,10 @@ GROUPED = {
 """GGML's name of a type → the format in memory. Matrices of any other type are dequantized."""
 
 
+HALVES = {"F16", "BF16"}
+"""Types of 16 bits, in which native code reads them."""
+
+
 def keeps_groups(device: str, dtype: WeightDtype, compiled: bool) -> bool:
     """Returns whether matrices stay in the groups of their file. Only native code on a CPU can multiply by groups.
 
@@ -62,7 +66,7 @@ class Stored(NamedTuple):
     """A tensor of a file.
 
     `matrix`: the name of the matrix that it is a part of, which tensors that are stacked share; "" if it is not part of
-    a matrix. `table`: whether it is the embedding table. `kind`: its GGML type, or "" in a safetensors file.
+    a matrix. `table`: whether it is the embedding table. `kind`: its GGML type or, in a safetensors file, its dtype.
     """
 
     shape: tuple[int, ...]
@@ -74,8 +78,9 @@ class Stored(NamedTuple):
 def bytes_held(tensors: Iterable[Stored], *, grouped: bool, dtype: WeightDtype, tied: bool, packed: bool) -> int:
     """Computes the bytes that these weights take.
 
-    `grouped`: whether matrices stay in groups where they can; `tied`: whether the table is also the LM head; `packed`:
-    whether float32 matrices are copied into another layout (`Linear.pack`), so that a tied table is held twice.
+    `grouped`: whether matrices are laid out for native code, in the format of their file; `tied`: whether the table is
+    also the LM head; `packed`: whether float32 matrices are copied into another layout (`Linear.pack`), so that a tied
+    table is held twice.
     """
     total = 0
     matrices = defaultdict[str, list[Stored]](list)
@@ -85,19 +90,23 @@ def bytes_held(tensors: Iterable[Stored], *, grouped: bool, dtype: WeightDtype, 
         else:
             total += BYTES["float32"] * prod(tensor.shape)
     for parts in matrices.values():
-        if grouped and all(part.kind in GROUPED for part in parts):
-            total += _in_groups(parts)
+        if grouped:
+            total += _in_panels(parts)
         else:
             copies = 1 + (tied and packed and dtype == "float32" and parts[0].table)
             total += copies * BYTES[dtype] * sum(prod(part.shape) for part in parts)
     return total
 
 
-def _in_groups(parts: list[Stored]) -> int:
+def _in_panels(parts: list[Stored]) -> int:
+    """Computes the bytes of a matrix for native code. If not all parts are in groups, it has plain numbers."""
     outputs = Counter[str]()
     for part in parts:
         outputs[part.kind] += prod(part.shape[:-1])
     inputs = parts[0].shape[-1]
+    if not GROUPED.keys() >= outputs.keys():
+        halves = len(outputs) == 1 and outputs.keys() <= HALVES and inputs % 2 == 0
+        return -(-outputs.total() // LANES) * LANES * inputs * (2 if halves else 4)
     return sum(
         int(-(-rows // LANES) * LANES * inputs * GROUPED[kind].bytes_per_weight) for kind, rows in outputs.items()
     )

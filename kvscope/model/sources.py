@@ -147,11 +147,11 @@ def _parts(file: Path) -> list[Path]:
 
 def _parameters(file: Path) -> int:
     """Counts the parameters in a safetensors file. Raises the errors of `shapes_of`."""
-    return sum(map(math.prod, shapes_of(file).values()))
+    return sum(math.prod(shape) for shape, _ in shapes_of(file).values())
 
 
-def shapes_of(file: Path) -> dict[str, tuple[int, ...]]:
-    """Returns the shapes of the tensors in a safetensors file, read from its header.
+def shapes_of(file: Path) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Returns the shapes and dtypes, such as BF16, of the tensors in a safetensors file, read from its header.
 
     Raises OSError; and ValueError for a file that is not in this format.
     """
@@ -161,6 +161,10 @@ def shapes_of(file: Path) -> dict[str, tuple[int, ...]]:
             raise ValueError(file)
         header: dict[str, Any] = json.loads(opened.read(length))
     try:
-        return {name: tuple(map(int, tensor["shape"])) for name, tensor in header.items() if name != "__metadata__"}
+        return {
+            name: (tuple(map(int, tensor["shape"])), str(tensor["dtype"]))
+            for name, tensor in header.items()
+            if name != "__metadata__"
+        }
     except (KeyError, TypeError, AttributeError):
         raise ValueError(file) from None

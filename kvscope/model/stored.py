@@ -61,7 +61,7 @@ def stored(source: Source) -> tuple[list[Stored], bool]:
 
 
 def _shapes(source: Source) -> Iterator[tuple[str, tuple[tuple[int, ...], str]]]:
-    """Yields the name of each tensor with its shape and its GGML type, or "" for a safetensors file."""
+    """Yields the name of each tensor with its shape and its GGML type or, in a safetensors file, its dtype."""
     file = source.path
     if isinstance(source.packaged, Packaged):
         file = cache_folder() / source.packaged.file
@@ -69,7 +69,7 @@ def _shapes(source: Source) -> Iterator[tuple[str, tuple[tuple[int, ...], str]]]
         return
     if file.is_dir():
         for part in files_of_folder(file):
-            yield from ((name, (shape, "")) for name, shape in shapes_of(part).items())
+            yield from shapes_of(part).items()
         return
     from kvscope.model.gguf_parts import read_whole  # imports NumPy, which would slow down a server's start
 

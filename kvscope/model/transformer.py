@@ -29,7 +29,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kvscope.model.config import ModelConfig
-from kvscope.model.grouped import GroupedEmbedding
+from kvscope.model.grouped import GroupedEmbedding, Groups
 from kvscope.model.hooks import HookPoint
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import COMPUTED, GroupedWeight, Linear, Products, can_pack, linears, plain_product
@@ -316,12 +316,17 @@ class Transformer(nn.Module):
         products: Products = plain_product,
     ) -> Transformer:
         """Builds the transformer with these weights and allocates no others. Matrices and the embedding may be in
-        groups, or all in another dtype than the rest. `products` creates the products with weights in groups.
+        groups, or all in another dtype than the rest. `products` creates the products with weights in groups; if it is
+        not `plain_product`, every matrix is laid out in groups for it.
 
         Raises RuntimeError if names or shapes differ.
         """
         with torch.device("meta"):
             transformer = cls(config)
+        if products is not plain_product:
+            weights = {
+                name: _laid_out(weight) if name in transformer.matrices else weight for name, weight in weights.items()
+            }
         if config.tied:
             weights = {**weights, "lm_head.weight": weights["embed.weight"]}
         dense: dict[str, Tensor] = {}
@@ -348,6 +353,11 @@ class Transformer(nn.Module):
             elif packs:
                 linear.pack()
         return transformer
+
+    @property
+    def matrices(self) -> set[str]:
+        """The names of the weights that rows are multiplied by, and of the embedding table."""
+        return {"embed.weight", *(f"{name}.weight" for name, each in self.named_modules() if isinstance(each, Linear))}
 
     def _hold(self, name: str, parts: GroupedWeight) -> None:
         """Replaces the dense weight `name` by one in groups."""
@@ -399,6 +409,10 @@ class Transformer(nn.Module):
         """Computes logits [n, V] from rows of the residual stream [n, D] by the final norm and LM head."""
         logits: Tensor = self.lm_head(self.final(self.norm(rows)))
         return logits
+
+
+def _laid_out(weight: Weight) -> GroupedWeight:
+    return (Groups.plain(weight),) if isinstance(weight, Tensor) else weight
 
 
 def _table(rows: int, width: int) -> nn.Embedding:

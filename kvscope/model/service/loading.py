@@ -33,8 +33,6 @@ def load_service(
     chosen = pick_device(device)
     native, line = _native(chosen, dtype, compiled)
     checkpoint = load(model, progress, getattr(torch, dtype), grouped=native is not None)
-    if native and not any(isinstance(weight, tuple) for weight in checkpoint.weights.values()):
-        line = f"{NO_NATIVE}: the weights are not in 4-bit or 8-bit groups"
     service = ModelService(checkpoint, chosen, native, line)
     if compiled and chosen != "cpu":
         torch.cuda.set_device(torch.device(chosen).index or 0)  # graphs are recorded on the current device
