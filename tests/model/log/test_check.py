@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import BeamRequest, ForkRequest, RunRequest, TwinRequest, ValuesRequest
+from kvscope.model.api import (
+    BeamRequest,
+    ChangedRequest,
+    ForkRequest,
+    Keeping,
+    RunRequest,
+    TwinRequest,
+    ValuesRequest,
+)
 from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.conditions import Conditions
@@ -87,16 +95,41 @@ def test_a_branch_to_a_token_that_is_not_among_the_best_is_taken(service: ModelS
     assert checked(fork).steps == 2
 
 
+def are_as_defined(log: list[bytes], info: dict[str, Any]) -> None:
+    """The recorder writes `layer` and `step` frames without the classes that define them."""
+    sizes = Model(**info).sizes
+    for payload in log:
+        found = header(payload)
+        data = read_data(FRAMES[found.kind], found.data, found.kind)
+        check_tensors(data.tensors, tensors(payload), sizes, found.kind)
+        assert data.model_dump(exclude_unset=True) == found.data
+        optional = [name for name, field in type(data).model_fields.items() if not field.is_required()]
+        assert all(found.data[name] is not None for name in optional if name in found.data)
+
+
+def test_the_frames_of_runs_are_as_they_are_defined(service: ModelService, log: list[bytes]) -> None:
+    are_as_defined(log, service.info)
+    off = Change(site="head", op="zero", layer=1, head=2)
+    are_as_defined(run_of(service, service.changed(ChangedRequest("c", "r", (off,), (log[0],)))), service.info)
+    for arch in ("mistral", "qwen3_moe"):
+        other = ModelService(tiny_checkpoint(arch), "cpu")
+        frames = run_of(other, other.start(RunRequest("r", "The cat sat.", max_new_tokens=2)))
+        are_as_defined(frames, other.info)
+        assert ("windowed" in header(frames[-2]).data["kv"]) == (arch == "mistral")
+        assert ("experts" in tensors(frames[1])) == (arch == "qwen3_moe")
+
+
 def test_the_frames_of_studies_are_as_they_are_defined(service: ModelService, log: list[bytes]) -> None:
     kept = tuple(payload for payload in log if header(payload).kind in ("open", "step"))
     twins = [run_of(service, service.twin(TwinRequest("t", "r", caching, kept))) for caching in ("none", "forgotten")]
+    compared = TwinRequest("t", "r", "kept", kept, Keeping("heavy", 4, given=True))
+    twins.append(run_of(service, service.twin(compared)))
+    assert "kept" in tensors(twins[-1][1])
+    assert {"own", "kl"} <= header(twins[-1][1]).data.keys()
     search = run_of(service, service.beam(BeamRequest("b", "r", 1, 2, 2, token_ids(log)[:-1], log[0])))
     assert {header(payload).kind for payload in search} == {"open", "beams", "close"}
-    for payload in [*twins[0], *twins[1], *search]:
-        found = header(payload)
-        data = read_data(FRAMES[found.kind], found.data, found.kind)
-        check_tensors(data.tensors, tensors(payload), Model(**service.info).sizes, found.kind)
-        assert data.model_dump(exclude_unset=True) == found.data
+    for frames in (*twins, search):
+        are_as_defined(frames, service.info)
     with pytest.raises(BadFile, match=r"parts\[0\] is a run derived from another run"):
         checked(twins[0])
 
