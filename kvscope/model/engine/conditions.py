@@ -28,8 +28,6 @@ read more often either."""
 _THREADS, _STAT = Path("/proc/self/task"), Path("/proc/stat")
 _STEAL = 8
 """Column of /proc/stat."""
-_TICK_S = 0.01
-"""Unit of /proc/stat. It is not read more often: an interval below a tick says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ class Watch:
         before, now = self._before, _counters().read()
         seconds = max(now.at - before.at, 1e-9)
         waiting = _share(before.waited_s, now.waited_s, seconds)
-        stolen = _share(before.stolen_s, now.stolen_s, now.stolen_at - before.stolen_at)
+        stolen = _share(before.stolen_s, now.stolen_s, seconds)
         return Conditions(1000 * seconds, others, waiting, now.switches - before.switches, stolen)
 
 
@@ -114,17 +112,16 @@ def _share(before: float | None, now: float | None, seconds: float) -> float | N
     """Returns the part of so many seconds, between 0 and 1: the sum of waiting times may fall when a thread ends."""
     if before is None or now is None:
         return None
-    return max(0.0, min(1.0, (now - before) / seconds)) if seconds else 0.0
+    return max(0.0, min(1.0, (now - before) / seconds))
 
 
 class _Reading(NamedTuple):
-    """The clock, seconds that threads have waited, preemptions, and seconds stolen until `stolen_at`."""
+    """The clock in seconds, seconds that threads have waited, preemptions, and seconds stolen."""
 
     at: float
     waited_s: float | None
     switches: int
     stolen_s: float | None
-    stolen_at: float
 
 
 class _Counters:
@@ -145,10 +142,7 @@ class _Counters:
         at, last = time.perf_counter(), self._last
         if last is None or at - last.at >= LEAST_MS / 1000:
             switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-            stolen = self._stolen_s(), at
-            if last and at - last.stolen_at < _TICK_S:
-                stolen = last.stolen_s, last.stolen_at
-            self._last = last = _Reading(at, self._waited_s(), switches, *stolen)
+            self._last = last = _Reading(at, self._waited_s(), switches, self._stolen_s())
         return last
 
     def _waited_s(self) -> float | None:

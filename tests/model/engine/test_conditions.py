@@ -34,7 +34,6 @@ def test_a_time_is_disturbed_by_other_runs_or_by_the_machine(conditions: Conditi
 def test_the_system_is_asked_and_may_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_THREADS", tmp_path / "task")
     monkeypatch.setattr(module, "_STAT", tmp_path / "stat")
-    monkeypatch.setattr(module, "_TICK_S", 0.0)
     monkeypatch.setattr(module, "LEAST_MS", 0.0)
     monkeypatch.setattr(module, "_counters", lambda: counters)
     counters = module._Counters()
@@ -70,25 +69,10 @@ def test_threads_that_begin_and_end_are_noticed(monkeypatch: pytest.MonkeyPatch)
     assert every_thread_is_read()
 
 
-def test_a_reading_ends_one_pass_and_begins_the_next() -> None:
+def test_a_reading_ends_one_pass_and_begins_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_MS", 60_000.0)
     first, second = Watch(), Watch()
     assert first._before is second._before
-
-
-def test_a_time_shorter_than_a_tick_of_stolen_time_has_none_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "stat").write_text("cpu 1 2 3 4 5 6 7 0 0 0\n")
-    monkeypatch.setattr(module, "_STAT", tmp_path / "stat")
-    monkeypatch.setattr(module, "LEAST_MS", 0.0)
-    counters = module._Counters()
-    monkeypatch.setattr(module, "_counters", lambda: counters)
-    watch = Watch()
-    (tmp_path / "stat").write_text("cpu 1 2 3 4 5 6 7 9000 0 0\n")
-    monkeypatch.setattr(module, "_TICK_S", 60.0)
-    assert watch.conditions().stolen == 0.0
-    monkeypatch.setattr(module, "_TICK_S", 0.0)
-    assert watch.conditions().stolen == 1.0
 
 
 def test_a_step_tells_of_the_runs_it_shared_its_passes_with() -> None:
