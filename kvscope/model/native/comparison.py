@@ -78,6 +78,7 @@ def _values(transformer: Transformer, library: CDLL | None) -> dict[str, Tensor]
             raise Unavailable("it cannot compute a step")
         for name, values in seen.items():
             shown |= {f"{name} {index} of pass {count}": value for index, value in enumerate(values)}
+        shown[f"logits of pass {count}"] = done.logits
         for place, (captured, distribution) in enumerate(zip(done.captured, done.distributions, strict=True)):
             about = {name: getattr(captured, name) for name in ARRAYS} | asdict(distribution.summary)
             about |= {"top": distribution.candidates.logits}

@@ -235,20 +235,15 @@ def test_rows_that_are_dropped_for_the_attention_they_get_are_the_same(native: N
     assert counted.taken
 
 
-class TestOtherModels:
-    """Whose blocks native code does not have, or not all weights of."""
-
-    @pytest.mark.parametrize(
-        "matrix", ["blocks.1.mlp.down.weight", "blocks.0.attn.qkv.weight", "blocks.0.mlp.gate_up.weight"]
-    )
-    def test_a_matrix_that_is_in_no_groups_leaves_steps_to_the_modules(self, matrix: str, native: Native) -> None:
-        config = tiny_config(d_mlp=64)
-        weights = grouped_weights(config) | {matrix: random_weights(config)[matrix]}
-        transformer = Transformer.from_weights(config, weights, products=native.products)
-        engine = Engine(transformer, capacity=256)
-        assert native.steps(transformer, engine.cache) is None
-        engine.admit("a", prompt(9), GREEDY, 3)
-        assert len(tokens(advance_all(engine), "a")) == 3
+@pytest.mark.parametrize("matrix", ["blocks.1.mlp.down.weight", "blocks.0.attn.qkv.weight", "embed.weight"])
+def test_a_matrix_that_is_in_no_groups_is_multiplied_as_it_is(matrix: str, native: Native) -> None:
+    config = tiny_config(d_mlp=64)
+    weights = grouped_weights(config) | {matrix: random_weights(config)[matrix]}
+    plain = Engine(Transformer.from_weights(config, weights), capacity=256)
+    fast = Engine(Transformer.from_weights(config, weights, products=native.products), capacity=256)
+    fast.runner.native = native.steps(fast.transformer, fast.cache)
+    assert fast.runner.native is not None
+    alike(*(decoded(engine, [7, 3], [])[0] for engine in (fast, plain)), "logits")
 
 
 @dataclass(frozen=True)

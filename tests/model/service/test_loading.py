@@ -66,19 +66,19 @@ class TestNative:
     def test_weights_stay_in_groups_and_steps_are_native(self, model: str, compiled_here: None) -> None:
         made, plain = self.load(model), self.load(model, compiled=False)
         assert (made.compiled, plain.compiled) == (NATIVE, "")
-        assert isinstance(made.engine.runner.steps, NativeSteps)
-        assert plain.engine.runner.steps is None
+        assert isinstance(made.engine.runner.native, NativeSteps)
+        assert plain.engine.runner.native is None
         assert set(made.info["weights"]["held"]) == {"4-bit groups", "float32"}  # norms
         assert set(plain.info["weights"]["held"]) == {"float32"}
         texts = [chosen(run_to_end(each, request(prompt="hi"))) for each in (made, plain)]
         assert texts[0] == texts[1]
 
-    def test_a_file_without_groups_is_served_by_torch(self, tmp_path: Path, compiled_here: None) -> None:
+    def test_a_file_without_groups_has_native_steps_too(self, tmp_path: Path, compiled_here: None) -> None:
         write_gguf(tmp_path / "a.gguf")
-        made = self.load(str(tmp_path / "a.gguf"))
-        assert made.engine.runner.steps is None
-        assert made.compiled == "no native code: the weights are not in 4-bit or 8-bit groups"
-        assert len(chosen(run_to_end(made, request(prompt="hi")))) == 6
+        made, plain = (self.load(str(tmp_path / "a.gguf"), compiled=compiled) for compiled in (True, False))
+        assert isinstance(made.engine.runner.native, NativeSteps)
+        texts = [chosen(run_to_end(each, request(prompt="hi"))) for each in (made, plain)]
+        assert texts[0] == texts[1]
 
     def test_weights_in_bfloat16_are_not_in_groups(self, model: str, compiled_here: None) -> None:
         made = self.load(model, "bfloat16")

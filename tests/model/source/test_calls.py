@@ -25,7 +25,8 @@ def test_a_step_goes_from_the_engine_through_each_layer_to_the_cache_and_the_cho
         assert found["Transformer.forward"][0] == found["choose"][0] == 1
         for name in ("Block.forward", "Attention.forward", "Attention._mix", "MLP.forward"):
             assert found[name][0] == LAYERS
-        layer = ("Engine.advance", "Engine._advance_runs", "Runner.run", "Transformer.forward", "Block.forward")
+        lines = ("Engine.advance", "Engine._advance_runs", "Runner.run", "Runner._compute_lines")
+        layer = (*lines, "Transformer.forward", "Block.forward")
         assert found["KVCache.write"] == (LAYERS, (*layer, "Attention.forward", "KVCache.write"))
         assert found["KVCache.read"] == (LAYERS, (*layer, "Attention.forward", "Attention._mix", "KVCache.read"))
         assert found["top_k"][1][-2:] == ("choose", "top_k")
