@@ -54,8 +54,7 @@ static void step_part(struct member *me, const void *argument) {
         for (int64_t i = s.first; i < s.end; i++)
             norm_row(&m->norm, m->eps, x + p->out_rows[i] * m->d, m->d, p->final + i * m->d);
     linear(me, &m->head, p->final, p->outs, p->buffer + p->scratch, p->logits);
-    PARTS(s, p->outs, 1)
-        for (int64_t i = s.first; i < s.end; i++) summarize(p->logits + i * m->vocab, m->vocab, p->summaries + i);
+    summarize(me, p->logits, p->outs, m->vocab, p->summaries);
 }
 
 /* Computes the layers `first` to `end` - 1 of a pass, which begins with the embedding if `first` is 0; otherwise `input` is

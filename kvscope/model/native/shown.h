@@ -1,15 +1,15 @@
 /* What a step needs of its logits: the largest, sums for softmax, and for a frame the best and a histogram of the rest. */
 #define TOP 256
 #define BINS 256
+#define QUARTERS 4 /* parts of the logits that are counted at a time */
 #define PART 4096 /* logits per sum: the order of additions does not depend on the number of threads */
 
 struct summary {
     double sum, weighted; /* of e^(logit - largest), and of that times (logit - largest) */
-    float largest, smallest;
+    float largest, smallest; /* smallest: the histogram begins there; 0 if no token is left for it */
     int64_t best; /* the first of the largest */
-    int32_t *ids, *counts; /* [TOP] and [BINS], or NULL: neither is needed */
+    int32_t *ids, *counts; /* [TOP] and [QUARTERS, BINS], or NULL: neither is needed; counts end in the first BINS */
     float *top; /* [TOP]: logits of `ids`, best first */
-    float low; /* of the histogram's first bin; its last ends with the last of `top` */
     int32_t finite;
 };
 
@@ -47,22 +47,22 @@ static void find_top(const float *logits, int64_t vocab, int64_t count, int32_t 
     }
 }
 
-/* Counts all logits but the `count` best in BINS equal bins from `low` to the last of the best. */
-static void count_rest(const float *logits, int64_t vocab, int64_t count, struct summary *s) {
-    memset(s->counts, 0, BINS * sizeof *s->counts);
-    s->low = 0;
-    if (count == vocab) return;
-    const float low = s->low = s->smallest, range = s->top[count - 1] - low;
-    if (range > 0)
-        for (int64_t i = 0; i < vocab; i++) {
-            const int32_t bin = (logits[i] - low) / range * BINS;
-            s->counts[bin < 0 ? 0 : bin < BINS ? bin : BINS - 1]++;
+/* Counts the logits `first` to `end` - 1 in BINS equal bins from the smallest to the last of the best. If these are equal,
+ * all are in the last bin. */
+static void count_part(const float *logits, int64_t first, int64_t end, const struct summary *s, int64_t count, int32_t *counts) {
+    const float low = s->smallest, range = s->top[count - 1] - low;
+    for (int64_t i = first; i < end; i += LANES) {
+        const floats place = (load_some(logits + i, end - i, low) - low) / range * BINS;
+        const ints bins = __builtin_convertvector(place, ints);
+        for (int lane = 0; lane < LANES && i + lane < end; lane++) {
+            const int32_t bin = range > 0 ? bins[lane] : BINS - 1;
+            counts[bin < 0 ? 0 : bin < BINS ? bin : BINS - 1]++;
         }
-    else s->counts[BINS - 1] = vocab;
-    s->counts[BINS - 1] -= count; /* the best are all in the last bin */
+    }
 }
 
-static void summarize(const float *logits, int64_t vocab, struct summary *s) {
+/* Computes all but the best and the histogram. */
+static void sum_up(const float *logits, int64_t vocab, struct summary *s) {
     floats most = (floats){0} - INFINITY, least_of = (floats){0} + INFINITY;
     s->finite = 1;
     for (int64_t i = 0; i < vocab; i += LANES) {
@@ -91,9 +91,32 @@ static void summarize(const float *logits, int64_t vocab, struct summary *s) {
     }
     /* A NaN is neither largest nor smallest, but makes the sum NaN. */
     s->finite = s->sum - s->sum == 0 && s->largest - s->largest == 0 && s->smallest - s->smallest == 0;
-    if (!s->ids || !s->finite) return;
-    const int64_t count = least(TOP, vocab);
-    find_top(logits, vocab, count, s->ids);
-    for (int64_t i = 0; i < count; i++) s->top[i] = logits[s->ids[i]];
-    count_rest(logits, vocab, count, s);
+}
+
+/* Summarizes rows of logits [rows, vocab]. */
+static void summarize(struct member *me, const float *logits, int64_t rows, int64_t vocab, struct summary *summaries) {
+    const int64_t count = least(TOP, vocab), quarter = (vocab + QUARTERS - 1) / QUARTERS;
+    PARTS(part, 2 * rows, 1) for (int64_t i = part.first; i < part.end; i++) {
+        struct summary *s = summaries + i / 2;
+        const float *of = logits + i / 2 * vocab;
+        if (i % 2 == 0) sum_up(of, vocab, s);
+        else if (s->ids) {
+            find_top(of, vocab, count, s->ids);
+            for (int64_t k = 0; k < count; k++) s->top[k] = of[s->ids[k]];
+        }
+    }
+    if (!summaries->ids) return;
+    PARTS(part, QUARTERS * rows, 1) for (int64_t i = part.first; i < part.end; i++) {
+        const struct summary *s = summaries + i / QUARTERS;
+        const int64_t first = i % QUARTERS * quarter;
+        int32_t *counts = s->counts + i % QUARTERS * BINS;
+        memset(counts, 0, BINS * sizeof *counts);
+        if (count < vocab) count_part(logits + i / QUARTERS * vocab, first, least(first + quarter, vocab), s, count, counts);
+    }
+    PARTS(part, rows, 1) for (int64_t i = part.first; i < part.end; i++) {
+        struct summary *s = summaries + i;
+        for (int64_t k = BINS; k < QUARTERS * BINS; k++) s->counts[k % BINS] += s->counts[k];
+        if (count == vocab) s->smallest = 0;
+        else s->counts[BINS - 1] -= count; /* the best are all in the last bin */
+    }
 }

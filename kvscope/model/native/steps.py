@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from ctypes import CDLL, POINTER, Structure, byref, c_double, c_float, c_int32, c_int64, c_void_p
+from functools import lru_cache, partial
 from itertools import accumulate
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -42,6 +44,10 @@ POINTS = {
     )
 }
 """`enum point`: the hook points at which a pass can be changed."""
+SOME_SCORES = 4096
+"""The room for scores grows in steps of this, so that the same layout serves many passes."""
+QUARTERS = 4
+"""Parts of the logits that are counted separately."""
 CAPTURED = ("attention", "q", "k", "v", "residual")
 
 
@@ -73,7 +79,7 @@ class NativeSummary(Structure):
         *((name, c_float) for name in ("largest", "smallest")),
         ("best", c_int64),
         *((name, c_void_p) for name in ("ids", "counts", "top")),
-        *(("low", c_float), ("finite", c_int32)),
+        ("finite", c_int32),
     )
 
 
@@ -99,6 +105,7 @@ class NativeSteps:
         self.step = function(library.step, POINTER(Model), POINTER(NativePass), c_int64)
         self.config, self.cache = transformer.config, cache
         self.model = NativeModel(transformer, cache)
+        self.layout = lru_cache(64)(partial(_layout, transformer.config, self.model.most_groups))
         self.points = hook_points(transformer)
         self.parts = _parts(transformer.config)
         names = {f"blocks.{layer}.{part}" for layer in range(self.config.layers) for part in self.parts}
@@ -131,10 +138,8 @@ class NativeStep:
         config, rows, outs = steps.config, batch.ids.numel(), batch.out_rows.numel()
         self._steps, self._batch, self._observers = steps, batch, observers
         steps.model.reach(int(batch.positions.max()) + 1)
-        self._shapes = _shapes(config, batch, steps.model.most_groups)
-        starts = [0, *accumulate(map(prod, self._shapes.values()))]
-        self._size = starts.pop()
-        self._starts = dict(zip(VALUES, starts, strict=True))
+        scores = sum(prod(_attention(config, group)) for group in batch.groups)
+        self._layout = steps.layout(rows, outs, -(-scores // SOME_SCORES) * SOME_SCORES)
         self.captured = list(_captured(config, batch)) if capture else []
         """What frames show of each sequence, in batch order; empty unless `capture` was set."""
         self._logits = torch.empty(outs, config.vocab)
@@ -144,7 +149,7 @@ class NativeStep:
         """[layers, T, X]: the experts of each row, largest share first, and their shares."""
         self._clock = np.zeros(config.layers + 1)
         self._candidates = [_room(min(TOP, config.vocab)) for _ in range(outs if capture else 0)]
-        self._summaries = (NativeSummary * outs)(*([NativeSummary()] * outs))
+        self._summaries = (NativeSummary * outs)()
         for summary, room in zip(self._summaries, self._candidates, strict=False):
             summary.ids, summary.top, summary.counts = (each.ctypes.data for each in room)
         own = [steps.cache.places(layer, batch.slots) for layer in steps.examples]
@@ -160,7 +165,7 @@ class NativeStep:
                 pointer(batch.out_rows),
             ),
             *((NativeSequence * len(sequences))(*sequences), (NativeEdit * len(edits))(*edits)),
-            *(rows, outs, len(sequences), len(edits), 0, 0, 0, bool(observers), *starts),
+            *(rows, outs, len(sequences), len(edits), 0, 0, 0, bool(observers), *self._layout.starts.values()),
             *(None, *map(pointer, (self._embedded, self._final, self._logits, self.chosen, self.shares))),
             self._clock.ctypes.data,
             self._summaries,
@@ -172,12 +177,12 @@ class NativeStep:
         """Computes logits [N, V] with the first `layers` layers; None: all. Calls `paused` after each `some` layers."""
         native, last = self._pass, self._steps.config.layers if layers is None else layers
         each = 1 if self._observers else some or last
-        buffer, rows = torch.empty(self._size), self._embedded
+        buffer, rows = torch.empty(self._layout.size), self._embedded
         for first in range(0, last, each):
             if first and some and first % some == 0:
                 paused()
             if self._observers and first:
-                buffer = torch.empty(self._size)  # observers may keep the values of the layer before
+                buffer = torch.empty(self._layout.size)  # observers may keep the values of the layer before
             native.first, native.end, native.input, native.buffer = (
                 *(first, min(first + each, last)),
                 *(pointer(rows), pointer(buffer)),
@@ -205,7 +210,7 @@ class NativeStep:
                 if self._candidates:
                     ids, top, counts = self._candidates[row]
                     high = float(top[-1]) if len(ids) < self._steps.config.vocab else 0.0
-                    best = Candidates(ids, top, counts, native.low, high)
+                    best = Candidates(ids, top, counts[:TAIL_BINS], native.smallest, high)
             found.append(Distribution(self._logits[row], summary, best))
         return found
 
@@ -220,7 +225,7 @@ class NativeStep:
             if value in ("scores", "weights"):
                 shapes = [_attention(self._steps.config, group) for group in self._batch.groups]
                 sizes = list(map(prod, shapes))
-                for shape, each in zip(shapes, self._view(buffer, value).split(sizes), strict=True):
+                for shape, each in zip(shapes, self._view(buffer, value)[: sum(sizes)].split(sizes), strict=True):
                     self._pass_on(name, each.view(shape))
             elif value == "ends":
                 self._pass_on(name, self._view(buffer, value)[layer % 2])
@@ -236,22 +241,33 @@ class NativeStep:
             observer(value)
 
     def _view(self, buffer: Tensor, value: str) -> Tensor:
-        shape, start = self._shapes[value], self._starts[value]
+        shape, start = self._layout.shapes[value], self._layout.starts[value]
         return buffer[start : start + prod(shape)].view(shape)
 
 
-def _shapes(config: ModelConfig, batch: Batch, groups: int) -> dict[str, tuple[int, ...]]:
-    """Returns the shape of each of `VALUES`. `groups`: the most groups of a weight along its inputs."""
-    T, H, Hkv, Dh, D, F = batch.ids.numel(), config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp
-    rows, scores = (T, D), (sum(prod(_attention(config, group)) for group in batch.groups),)
-    post = rows if config.post_norms else (0,)
+class Layout(NamedTuple):
+    """The shape and place in the buffer of each of `VALUES`, and the buffer's size, in floats."""
+
+    shapes: dict[str, tuple[int, ...]]
+    starts: dict[str, int]
+    size: int
+
+
+def _layout(config: ModelConfig, groups: int, rows: int, outs: int, scores: int) -> Layout:
+    """Returns the layout for passes of `rows` rows, of which `outs` have logits, with up to `scores` scores in a layer.
+    `groups`: the most groups of a weight along its inputs.
+    """
+    T, H, Hkv, Dh, D, F = rows, config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp
+    row, post = (T, D), (T, D) if config.post_norms else (0,)
     E, expert = config.experts, (3 * config.d_expert + D if config.experts else 0,)
-    shapes = (
-        *(rows, (T, H + 2 * Hkv, Dh), (T, H + Hkv, Dh) if config.qk_norm else (0,), (T, H + Hkv, Dh), scores, scores),
-        *((T, H, Dh), post, rows, rows, rows, (T, (1 + config.gated) * F), (T, F), post, rows, (2, *rows)),
-        *((T, E), expert, (max(T, batch.out_rows.numel()), groups)),
+    shapes: tuple[tuple[int, ...], ...] = (
+        *(row, (T, H + 2 * Hkv, Dh), (T, H + Hkv, Dh) if config.qk_norm else (0,), (T, H + Hkv, Dh)),
+        *((scores,), (scores,), (T, H, Dh), post, row, row, row, (T, (1 + config.gated) * F), (T, F), post, row),
+        *((2, *row), (T, E), expert, (max(T, outs), groups)),
     )
-    return dict(zip(VALUES, shapes, strict=True))
+    starts = [0, *accumulate(map(prod, shapes))]
+    size = starts.pop()
+    return Layout(dict(zip(VALUES, shapes, strict=True)), dict(zip(VALUES, starts, strict=True)), size)
 
 
 def _attention(config: ModelConfig, group: AttentionGroup) -> tuple[int, ...]:
@@ -271,8 +287,8 @@ def _captured(config: ModelConfig, batch: Batch) -> Iterator[CapturedRows]:
 
 
 def _room(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns memory for the ids and logits of the best tokens and for the histogram of the others."""
-    return np.empty(count, np.int32), np.empty(count, np.float32), np.empty(TAIL_BINS, np.int32)
+    """Returns memory for the ids and logits of the best tokens and for the histograms of the others."""
+    return np.empty(count, np.int32), np.empty(count, np.float32), np.empty(QUARTERS * TAIL_BINS, np.int32)
 
 
 def _sequences(

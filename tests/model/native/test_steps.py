@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.changes import Changes, Changing, Edit
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.runner import Observers
 from kvscope.model.hooks import HookPoint, hook_points
@@ -177,6 +178,25 @@ def test_passes_of_any_rows_are_native(native: Native) -> None:
     with fast.replay(prompt(9), 8):
         pass
     assert (counted.asked, counted.taken) == (4, 4)
+
+
+def test_the_distribution_is_that_of_the_logits(native: Native) -> None:
+    config = tiny_config(d_mlp=64, vocab=1000)
+    transformer = Transformer.from_weights(config, grouped_weights(config), products=native.products)
+    engine = Engine(transformer, capacity=256)
+    engine.runner.native = native.steps(transformer, engine.cache)
+    entries = [engine.scheduler.entry(Cached(), prompt(length), outputs=length) for length in (1, 5, 9)]
+    done = engine.runner.run(entries, capture=True)
+    assert done.by == "native"
+    for each in done.distributions:
+        expected = Distribution(each.logits)
+        found, wanted = each.candidates, expected.candidates
+        assert each.summary.best == expected.summary.best
+        assert each.summary.log_z == pytest.approx(expected.summary.log_z, abs=1e-6)
+        assert each.summary.entropy == pytest.approx(expected.summary.entropy, abs=1e-5)
+        for name in ("ids", "logits", "tail_counts"):
+            assert getattr(found, name).tolist() == getattr(wanted, name).tolist()
+        assert (found.tail_low, found.tail_high) == (wanted.tail_low, wanted.tail_high)
 
 
 def random_passes(engine: Engine, ids: Sequence[list[int]], seed: int) -> list[Tensor]:
