@@ -40,7 +40,7 @@ PREBUILT = (
 
 
 def prebuilt_library() -> Path | None:
-    """Return the fastest library that this processor can run, or None if the installation has none."""
+    """Returns the fastest library that this processor can run, or None if the installation has none."""
     here = platform.system(), platform.machine()
     candidates = [each for each in PREBUILT if (each.system, each.machine) == here and (FOLDER / each.file).is_file()]
     features = _features() if candidates else frozenset()
@@ -48,7 +48,7 @@ def prebuilt_library() -> Path | None:
 
 
 def _features() -> frozenset[str]:
-    """Return the names of the processor's features that Linux lists for x86; without torch, for the web process."""
+    """Returns the names of the processor's features that Linux lists for x86; without torch, for the web process."""
     with suppress(OSError), CPUINFO.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if line.startswith("flags"):

@@ -103,7 +103,8 @@ def _weights(config: ModelConfig, generator: torch.Generator) -> Iterator[tuple[
     for name, like in tensors.items():
         if like.dim() == 2 and name != "positions.weight":
             groups = next(_kinds(generator, *like.shape))
-            yield name, (Groups(groups.q, groups.d * 0.02, groups.m, groups.outputs, groups.bits),)
+            assert groups.d is not None
+            yield name, (replace(groups, d=groups.d * 0.02),)
         else:
             yield name, torch.randn(like.shape, generator=generator)
 

@@ -100,7 +100,7 @@ class NativeModel:
     def _layer(self, number: int, block: Block) -> Layer:
         config, attn, mlp = block.attn.config, block.attn, block.mlp
         keys, values = self._cache.by_layer[number]
-        norms = {"attn_norm": attn.norm}
+        norms: dict[str, Any] = {"attn_norm": attn.norm}
         if config.qk_norm:
             norms |= {"q_norm": attn.q_norm, "k_norm": attn.k_norm}
         products: dict[str, Any] = {"qkv": attn.qkv, "out": attn.out}

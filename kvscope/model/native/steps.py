@@ -202,7 +202,7 @@ class NativeStep:
     @property
     def distributions(self) -> list[Distribution]:
         """The distribution of each output row. If its logits are not finite, reading its summary raises NotFinite."""
-        found = []
+        distributions = []
         for row, native in enumerate(self._summaries):
             summary = best = None
             if native.finite:
@@ -211,8 +211,8 @@ class NativeStep:
                     ids, top, counts = self._candidates[row]
                     high = float(top[-1]) if len(ids) < self._steps.config.vocab else 0.0
                     best = Candidates(ids, top, counts[:TAIL_BINS], native.smallest, high)
-            found.append(Distribution(self._logits[row], summary, best))
-        return found
+            distributions.append(Distribution(self._logits[row], summary, best))
+        return distributions
 
     def _show(self, layer: int, rows: Tensor, buffer: Tensor) -> None:
         """Passes the values of a layer to the observers of its hook points, in the order of the modules."""
@@ -223,10 +223,10 @@ class NativeStep:
             if name not in self._observers:
                 continue
             if value in ("scores", "weights"):
-                shapes = [_attention(self._steps.config, group) for group in self._batch.groups]
-                sizes = list(map(prod, shapes))
-                for shape, each in zip(shapes, self._view(buffer, value)[: sum(sizes)].split(sizes), strict=True):
-                    self._pass_on(name, each.view(shape))
+                start = 0
+                for shape in (_attention(self._steps.config, group) for group in self._batch.groups):
+                    self._pass_on(name, self._view(buffer, value)[start : start + prod(shape)].view(shape))
+                    start += prod(shape)
             elif value == "ends":
                 self._pass_on(name, self._view(buffer, value)[layer % 2])
             elif value in ("chosen", "shares"):
