@@ -62,42 +62,33 @@ INLINE void tile(const int R, const int P, const int kind, const struct weight *
     const int per_word = 32 / bits_of_kind(kind), words = w->size / per_word;
     const int64_t groups = w->groups, K = groups * w->size;
     floats total[ROWS], part[ROWS];
-#pragma GCC unroll 16
-    for (int each = 0; each < R * P; each++) total[each] = (floats){0};
+    UNROLL for (int each = 0; each < R * P; each++) total[each] = (floats){0};
     for (int64_t g = 0; g < groups; g++) {
-#pragma GCC unroll 16
-        for (int each = 0; each < R * P; each++) part[each] = (floats){0};
+        UNROLL for (int each = 0; each < R * P; each++) part[each] = (floats){0};
         for (int j = 0; j < words; j++) {
             ints each[4];
-#pragma GCC unroll 4
-            for (int p = 0; p < P; p++) memcpy(&each[p], w->q + (((panel + p) * groups + g) * words + j) * LANES, sizeof *each);
-#pragma GCC unroll 8
-            for (int i = 0; i < per_word; i++) {
+            UNROLL for (int p = 0; p < P; p++) memcpy(&each[p], w->q + (((panel + p) * groups + g) * words + j) * LANES, sizeof *each);
+            UNROLL for (int i = 0; i < per_word; i++) {
                 const float *at = x + g * w->size + place(kind, j, i);
-#pragma GCC unroll 4
-                for (int p = 0; p < P; p++) {
+                UNROLL for (int p = 0; p < P; p++) {
                     const floats weight = unpacked(kind, each[p], i);
-#pragma GCC unroll 16
-                    for (int r = 0; r < R; r++) part[p * R + r] += weight * at[r * K];
+                    UNROLL for (int r = 0; r < R; r++) part[p * R + r] += weight * at[r * K];
                 }
             }
         }
-#pragma GCC unroll 4
-        for (int p = 0; p < P; p++) {
+        UNROLL for (int p = 0; p < P; p++) {
             const int64_t group = (panel + p) * groups + g;
             const floats d = kind <= EIGHT_BITS ? scale(w->d, group, w->wide) : (floats){0} + 1.0f;
             if (w->m) {
                 floats m = scale(w->m, group, w->wide);
                 if (kind == FOUR_BITS) m = m + d * 8.0f; /* the file's four bits are 0 to 15 */
-#pragma GCC unroll 16
-                for (int r = 0; r < R; r++) total[p * R + r] += m * sums[r * groups + g];
+                UNROLL for (int r = 0; r < R; r++) total[p * R + r] += m * sums[r * groups + g];
             }
-#pragma GCC unroll 16
-            for (int r = 0; r < R; r++) total[p * R + r] += part[p * R + r] * d;
+            UNROLL for (int r = 0; r < R; r++) total[p * R + r] += part[p * R + r] * d;
         }
     }
-    for (int p = 0; p < P; p++)
-        for (int r = 0; r < R; r++)
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++)
             store_some(out + r * stride + (panel + p) * LANES, total[p * R + r], w->outputs - (panel + p) * LANES);
 }
 

@@ -8,6 +8,11 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define LANES 16
+#ifdef __clang__
+#define UNROLL _Pragma("unroll") /* whole loops of a constant length, so that arrays of vectors are registers */
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 typedef float floats __attribute__((vector_size(4 * LANES)));
 typedef int32_t ints __attribute__((vector_size(4 * LANES)));
