@@ -83,7 +83,7 @@ class TestNative:
     def test_weights_in_bfloat16_are_not_in_groups(self, model: str, compiled_here: None) -> None:
         made = self.load(model, "bfloat16")
         assert made.compiled == "no native code: the weights are in bfloat16"
-        assert made.engine.runner.steps is None
+        assert made.engine.runner.native is None
         assert set(made.info["weights"]["held"]) == {"bfloat16", "float32"}
 
     def why_not(self, model: str, caplog: pytest.LogCaptureFixture) -> str:
@@ -94,7 +94,7 @@ class TestNative:
         made.report_compiled(said.append)
         assert said == [made.compiled] == caplog.messages
         assert "\n" not in said[0]
-        assert made.engine.runner.steps is None
+        assert made.engine.runner.native is None
         assert set(made.info["weights"]["held"]) == {"float32"}
         assert len(chosen(run_to_end(made, request(prompt="hi")))) == 6
         return said[0]
