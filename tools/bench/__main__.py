@@ -26,11 +26,11 @@ PROMPT = (
     "from the market sat down beside it to wait for rain."
 )
 CLAIMS = (
-    Claim("captured ÷ transformers, eager, with attentions", "captured", "transformers", at_least=2.5),
-    Claim("captured ÷ llama.cpp", "captured", "llama.cpp", at_least=1.0),
-    Claim("captured ÷ uncaptured", "captured", "uncaptured", at_least=0.9),
-    Claim("captured ÷ captured, without native code", "captured", "plain", at_least=2.0),
-    Claim("eight at once ÷ eight at once, without native code", "eight", "eight plain", at_least=1.2),
+    Claim("captured ÷ transformers, eager, with attentions", "captured", "transformers", at_least=8.0),
+    Claim("captured ÷ llama.cpp", "captured", "llama.cpp", at_least=1.4),
+    Claim("captured ÷ uncaptured", "captured", "uncaptured", at_least=0.95),
+    Claim("captured ÷ captured, without native code", "captured", "plain", at_least=4.0),
+    Claim("eight at once ÷ eight at once, without native code", "eight", "eight plain", at_least=2.0),
 )
 """What is counted: decode tokens per second."""
 INSTRUCTIONS = ("avx2", "fma3", "avx512_f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16", "neon")
