@@ -118,7 +118,7 @@ function What({ run, step, layer, answer }) {
 /** What computed the step in the run, and where the shapes are from. */
 function ranBy(by) {
   if (by === "native")
-    return msg`In the run, native code did the work of a layer’s lines in one call. The lines ran again for the shapes.`;
+    return msg`In the run, native code computed the whole pass in one call. The lines ran again for the shapes.`;
   if (by === "graph")
     return msg`In the run, a CUDA graph recorded from these lines was replayed. They ran again for the shapes.`;
   return msg`The lines ran again for the shapes.`;
