@@ -33,6 +33,10 @@ class Edit:
     head: int | None = None
     base: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.add is not None:  # native code reads its numbers one after another
+            object.__setattr__(self, "add", self.add.contiguous())
+
     def applied(self, rows: Tensor, positions: range, base: Tensor | None) -> Tensor:
         """Returns rows [n, W] at `positions` with the edit applied; `base`: the same rows at the base hook point."""
         before = rows if base is None else rows - base

@@ -363,6 +363,7 @@ CHANGED = [
     Edit("blocks.1.attn.v", 1, None, 2.0),
     Edit("blocks.1.attn.change", 1, 5, 0.0, torch.arange(64.0).view(2, 32).repeat(4, 1)),
     Edit("blocks.0.mlp.change", 0, None, 1.0, torch.ones(32)),
+    Edit("blocks.1.attn.mixed", 1, 6, 0.0, torch.arange(256.0).view(8, 4, 8)[:, 2], head=2),  # a head of patched rows
     Edit("blocks.1.resid_out", 3, 7, 0.0, base="blocks.1.resid_in"),
     Edit("blocks.0.resid_out", 3, 7, 1.5, torch.ones(32), base="blocks.0.resid_in"),
 ]
