@@ -225,7 +225,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
     assert wanted <= names
     licences = {name.rpartition("/LICENSE")[0] for name in names}
     assert {f"kvscope/static/vendor/{library}" for library in LIBRARIES["vendor"]} <= licences
-    code = {f"kvscope/{path.relative_to(PACKAGE)}" for end in ("py", "c") for path in PACKAGE.rglob(f"*.{end}")}
+    code = {f"kvscope/{path.relative_to(PACKAGE)}" for end in ("py", "c", "h") for path in PACKAGE.rglob(f"*.{end}")}
     assert {name for name in code if tools.isdisjoint(Path(name).parts)} <= names
     recordings = (PACKAGE / "app" / "recordings").glob("*.safetensors")
     assert {f"kvscope/app/recordings/{path.name}" for path in recordings} <= names
