@@ -8,6 +8,7 @@ import torch
 from kvscope.app.learn.compute import Computer, NotComputed
 from kvscope.app.learn.facts import FORMATS, Facts, facts_of
 from kvscope.app.learn.report import worked_out
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.sampling import choose
 from kvscope.model.settings import Sampling
 from tests.support.lessons import animal
@@ -19,7 +20,7 @@ def sampled(settings: Sampling) -> tuple[Facts, torch.Tensor]:
     """
     recorded = animal()
     logits = torch.from_numpy(recorded.top_logits(0).copy())
-    choice = choose(logits, settings, torch.Generator().manual_seed(settings.seed))
+    choice = choose(Distribution(logits), settings, torch.Generator().manual_seed(settings.seed))
     run = copy.copy(recorded)
     run.open = {**recorded.open, "sampling": settings.model_dump()}
     run.steps = [
