@@ -23,7 +23,7 @@ static void product_part(struct member *me, const void *argument) {
 /* out [rows, outputs] = x [rows, K] times the weight, plus the bias. `sums` [rows, groups]: scratch memory. */
 void product(const struct linear *l, const float *x, int64_t rows, float *sums, float *out, int64_t threads) {
     const struct product p = {l, x, rows, sums, out};
-    together(threads, product_part, &p);
+    together(threads, 2 * l->count + 1, product_part, &p);
 }
 
 static void clock_at(struct member *me, const struct pass *p, int64_t layer) {
@@ -57,10 +57,22 @@ static void step_part(struct member *me, const void *argument) {
     summarize(me, p->logits, p->outs, m->vocab, p->summaries);
 }
 
+/* Returns how many stages a pass has at most: a product has 2 for each part of its weight, and 1 for a bias. */
+static int64_t most_stages(const struct model *m, const struct pass *p) {
+    int64_t stages = 16 + 2 * m->head.count + p->edits_count;
+    for (const struct layer *l = m->layers + p->first; l < m->layers + p->end; l++) {
+        stages += 16 + 2 * (l->qkv.count + l->out.count + l->gate_up.count + l->down.count);
+        if (!l->experts) continue;
+        const int64_t parts = l->experts->gate_up->count + l->experts->down->count;
+        stages += 2 * l->experts->router.count + p->rows * l->experts->chosen * (2 * parts + 4);
+    }
+    return stages;
+}
+
 /* Computes the layers `first` to `end` - 1 of a pass, which begins with the embedding if `first` is 0; otherwise `input` is
  * where the call before wrote the rows. `with_head`: also computes the logits.
  */
 void step(const struct model *m, const struct pass *p, int64_t threads) {
     const struct step s = {m, p};
-    together(threads, step_part, &s);
+    together(threads, most_stages(m, p), step_part, &s);
 }

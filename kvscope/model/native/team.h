@@ -13,7 +13,7 @@ struct member { int place; };
 #include <stdatomic.h>
 
 #define MOST_THREADS 64
-#define MOST_STAGES 16384 /* more than one call has: about 20 in a layer */
+#define MOST_STAGES 16384 /* of a call: about 20 in a layer without experts */
 #define SPINS 20000 /* about 0.1 ms: longer than a wait within a step, shorter than most between steps */
 
 struct stage { _Atomic int64_t next, done; };
@@ -30,7 +30,7 @@ INLINE int another(struct member *me, struct share *s, int64_t all, int64_t each
     *s = (struct share){0, all};
     return 1;
 }
-static void together(int64_t count, work *function, const void *argument) {
+static void together(int64_t count, int64_t stages, work *function, const void *argument) {
     struct member me = {0};
     function(&me, argument);
 }
@@ -98,12 +98,12 @@ static void *help(void *place) {
 }
 
 /* Calls the function on up to `count` threads, of which the caller is one; on fewer if they cannot be started, and on the
- * caller's alone while another thread of the process computes.
+ * caller's alone while another thread of the process computes, or if the function may have more than MOST_STAGES stages.
  */
-static void together(int64_t count, work *function, const void *argument) {
+static void together(int64_t count, int64_t stages, work *function, const void *argument) {
     struct member me = {0, 0, NULL};
     count = least(count, MOST_THREADS);
-    if (count <= 1 || pthread_mutex_trylock(&team.busy)) { function(&me, argument); return; }
+    if (count <= 1 || stages > MOST_STAGES || pthread_mutex_trylock(&team.busy)) { function(&me, argument); return; }
     pthread_mutex_lock(&team.lock);
     while (team.threads < count - 1) {
         pthread_t thread;

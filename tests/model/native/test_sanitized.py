@@ -17,6 +17,7 @@ SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", 
 COMPARES = """
 import sys
 from ctypes import CDLL
+from dataclasses import replace
 import torch
 from kvscope.model.native import Native, comparison
 
@@ -25,6 +26,11 @@ library = CDLL(sys.argv[1])
 for comparison.OUTPUTS in (15, 16, 17):
     Native(library)
 comparison.LENGTHS = (33,)
+Native(library)
+
+# More stages than a team has: one for each product of each row's experts.
+many = replace(comparison._TINY, experts=48, experts_chosen=48, d_expert=32)
+comparison._configs, comparison.LENGTHS, comparison.CLOSE_IN_A_STEP = lambda: [many], (60,), 1
 Native(library)
 """
 
