@@ -76,13 +76,17 @@ class Changing:
             start += len(positions)
 
     @property
-    def edits(self) -> Iterator[tuple[slice, int, Edit]]:
-        """Yields the rows of the pass that each edit changes, the position of the first, and the edit."""
-        for start, positions, edit in (each for placed in self._edits.values() for each in placed):
+    def edits(self) -> Iterator[tuple[slice, range, Edit]]:
+        """Yields the rows of the pass that each edit changes, their positions, and the edit."""
+        return (each for point in self._edits for each in self._edits_at(point))
+
+    def _edits_at(self, point: str) -> Iterator[tuple[slice, range, Edit]]:
+        for start, positions, edit in self._edits[point]:
             first = max(edit.first, positions.start)
             last = positions.stop if edit.last is None else min(edit.last, positions.stop)
             if first < last:
-                yield slice(start + first - positions.start, start + last - positions.start), first, edit
+                rows = slice(start + first - positions.start, start + last - positions.start)
+                yield rows, range(first, last), edit
 
     @property
     def observers(self) -> dict[str, Observer]:
@@ -102,13 +106,8 @@ class Changing:
 
     def _write(self, point: str, value: Tensor) -> Tensor:
         value = value.clone()
-        for start, positions, edit in self._edits[point]:
-            first = max(edit.first, positions.start)
-            last = positions.stop if edit.last is None else min(edit.last, positions.stop)
-            if first >= last:
-                continue
-            rows = slice(start + first - positions.start, start + last - positions.start)
+        for rows, positions, edit in self._edits_at(point):
             target = value[rows] if edit.head is None else value[rows, edit.head]
             base = None if edit.base is None else self._bases[edit.base][rows]
-            target.copy_(edit.applied(target, range(first, last), base))
+            target.copy_(edit.applied(target, positions, base))
         return value

@@ -52,7 +52,6 @@ class Pass:
     by: ComputedBy
     layer_ms: tuple[float, ...] | None
     """Each layer's part of `forward_ms`, None if not measured."""
-
     distributions: list[Distribution]
     """Of each row of the logits."""
 

@@ -17,7 +17,7 @@ from kvscope.model.grouped import Bits, Groups
 from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.linear import Products, plain_product
-from kvscope.model.native.steps import NativeSteps
+from kvscope.model.native.steps import CAPTURED, NativeSteps
 from kvscope.model.transformer import Transformer, Weight
 
 CLOSE = 1e-5
@@ -27,7 +27,6 @@ CLOSE_IN_A_STEP = 5e-3
 OUTPUTS = 37
 LENGTHS = (20, 1, 13)
 """Lengths of the sequences in the comparison of a pass."""
-ARRAYS = ("attention", "q_norm", "k_norm", "v_norm", "residual_norm")
 _TINY = ModelConfig(ARCHITECTURES[0], layers=2, heads=4, kv_heads=2, head_dim=8, d=32, d_mlp=64, vocab=8, context=64)
 
 
@@ -80,7 +79,7 @@ def _values(transformer: Transformer, library: CDLL | None) -> dict[str, Tensor]
             shown |= {f"{name} {index} of pass {count}": value for index, value in enumerate(values)}
         shown[f"logits of pass {count}"] = done.logits
         for place, (captured, distribution) in enumerate(zip(done.captured, done.distributions, strict=True)):
-            about = {name: getattr(captured, name) for name in ARRAYS} | asdict(distribution.summary)
+            about = {name: getattr(captured, name) for name in CAPTURED.values()} | asdict(distribution.summary)
             about |= {"top": distribution.candidates.logits}
             shown |= {f"{name} {place} of pass {count}": torch.as_tensor(value) for name, value in about.items()}
     shown["K and V"] = engine.cache.read_all(torch.cat([engine.cache.slots(sequence) for sequence in sequences]))

@@ -68,7 +68,6 @@ struct pass {
 /* Normalizes a row: x / sqrt(mean(x^2) + eps) * weight (arXiv:1910.07467, eq. 4), or LayerNorm (arXiv:1607.06450). */
 INLINE void norm_row(const struct norm *n, float eps, const float *x, int64_t width, float *out) {
     float squares = 0, mean = 0;
-    if (!n->weight) { memmove(out, x, width * sizeof(float)); return; }
     if (n->bias) {
 #pragma omp simd reduction(+ : mean)
         for (int64_t i = 0; i < width; i++) mean += x[i];

@@ -64,7 +64,6 @@ static void count_part(const float *logits, int64_t first, int64_t end, const st
 /* Computes all but the best and the histogram. */
 static void sum_up(const float *logits, int64_t vocab, struct summary *s) {
     floats most = (floats){0} - INFINITY, least_of = (floats){0} + INFINITY;
-    s->finite = 1;
     for (int64_t i = 0; i < vocab; i += LANES) {
         const floats some = load_some(logits + i, vocab - i, logits[0]);
         const ints more = some > most, less = some < least_of;

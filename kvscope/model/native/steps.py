@@ -48,7 +48,8 @@ SOME_SCORES = 4096
 """The room for scores grows in steps of this, so that the same layout serves many passes."""
 QUARTERS = 4
 """Parts of the logits that are counted separately."""
-CAPTURED = ("attention", "q", "k", "v", "residual")
+CAPTURED = {"attention": "attention", "q": "q_norm", "k": "k_norm", "v": "v_norm", "residual": "residual_norm"}
+"""The field of `CapturedRows` that each field of `struct sequence` points to."""
 
 
 class NativeSequence(Structure):
@@ -304,10 +305,8 @@ def _sequences(
                 *(scores, group.keys),
             )
             if captured:
-                rows = captured[number]
-                arrays = rows.attention, rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm
-                for name, array in zip(CAPTURED, arrays, strict=True):
-                    setattr(sequence, name, array.ctypes.data)
+                for name, field in CAPTURED.items():
+                    setattr(sequence, name, getattr(captured[number], field).ctypes.data)
             yield sequence
             number += 1
             scores += config.heads * group.queries * group.keys
@@ -318,8 +317,8 @@ def _point(edit: Edit) -> str:
     return edit.point.split(".", 2)[-1]
 
 
-def _edit(config: ModelConfig, rows: slice, first: int, edit: Edit) -> NativeEdit:
-    """Returns a `struct edit` of the rows `rows` of the pass, of which the first is at position `first`."""
+def _edit(config: ModelConfig, rows: slice, positions: range, edit: Edit) -> NativeEdit:
+    """Returns a `struct edit` of the rows `rows` of the pass, which are at these positions."""
     point = _point(edit)
     layer = int(edit.point.split(".")[1]) if point != edit.point else 0
     heads = {"attn.mixed": config.heads, "attn.k_rot": config.kv_heads, "attn.v": config.kv_heads}
@@ -328,7 +327,7 @@ def _edit(config: ModelConfig, rows: slice, first: int, edit: Edit) -> NativeEdi
     add, each = edit.add, edit.add is not None and edit.add.dim() > 1
     return NativeEdit(
         *(POINTS[point], layer, rows.start, rows.stop, start, width * count),
-        *(None if add is None else add.data_ptr() + each * first * add.stride(0) * add.itemsize, each),
+        *(None if add is None else add.data_ptr() + each * positions.start * add.stride(0) * add.itemsize, each),
         *(edit.keep, edit.base is not None),
     )
 
