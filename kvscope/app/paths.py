@@ -8,6 +8,8 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 STATIC = _PACKAGE / "static"
 """Served as /static/."""
+WASM = STATIC / "engine" / "kernels.wasm"
+"""The native code for browsers. Not every installation has it."""
 TEMPLATES = _PACKAGE / "templates"
 """Jinja templates of the pages."""
 LESSONS = _PACKAGE / "lessons"

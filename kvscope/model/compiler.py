@@ -16,10 +16,17 @@ COMPILERS = ("gcc", "cc", "clang")
 """In order of preference: code from GCC is the fastest (docs/measurements.md)."""
 ZIG = [sys.executable, "-m", "ziglang", "cc"]
 """Clang with a C library, from the package index: `pip install ziglang`."""
-OPTIONS = ("-std=gnu11", "-O3", "-fno-math-errno", "-Wno-psabi", "-fPIC", "-shared", "-fopenmp-simd")
+_ALWAYS = ("-std=gnu11", "-O3", "-fno-math-errno", "-Wno-psabi", "-fopenmp-simd")
+OPTIONS = (*_ALWAYS, "-fPIC", "-shared")
 LIBRARIES = ("-lm", "-pthread")
 THIS_PROCESSOR = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
 """Clang has -march=native only for x86, and -mcpu=native only for others."""
+BROWSER_OPTIONS = (
+    *(*_ALWAYS, "-s", "-target", "wasm32-freestanding", "-msimd128", "-nostdlib", "-Wl,--no-entry"),
+    *("-Wl,-z,stack-size=65536", *(f"-Wl,--export={name}" for name in ("step", "rows_of", "__heap_base"))),
+)
+"""For Zig, which makes a WebAssembly module without imports. Chrome 91, Firefox 89, Safari 16.4 and later have its
+instructions."""
 
 
 class Unavailable(RuntimeError):

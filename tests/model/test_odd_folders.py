@@ -431,7 +431,7 @@ def folder(folders: dict[str, Path], tmp_path: Path, kind: str, change: Change) 
 def test_texts_are_cut_as_transformers_cuts_them(folder: Path) -> None:
     ours, theirs = loaded(folder).tokenizer, transformers.AutoTokenizer.from_pretrained(folder)
     assert [ours.encode(text) for text in TEXTS] == [theirs(text)["input_ids"] for text in TEXTS]
-    assert ours._template._names == {key: str(token) for key, token in theirs.special_tokens_map.items()}
+    assert ours.template.special_names == {key: str(token) for key, token in theirs.special_tokens_map.items()}
 
 
 @pytest.mark.parametrize(("kind", "change"), SAME_LOGITS)

@@ -27,7 +27,7 @@ NEW: Any = "new"
 
 def choose_by_a_new_strategy() -> None:
     sampling = Sampling.model_construct(**{**GREEDY.model_dump(), "strategy": NEW})
-    choose(Distribution(torch.randn(8)), sampling, torch.Generator())
+    choose(Distribution(torch.randn(8)), sampling, 0)
 
 
 USES: dict[str, Callable[[], object]] = {

@@ -45,23 +45,27 @@ class ChatTemplate:
 
         `special_names`: bos_token, eos_token …, the names by which templates use these tokens.
         """
-        self._source, self._names = source, special_names
+        self._source, self.special_names = source, special_names
 
     @cached_property
-    def exists(self) -> bool:
-        """Whether the template can format a single question."""
+    def refusal(self) -> str | None:
+        """Why the template cannot format a single question, in one sentence or two; None if it can."""
         try:
             self.render(_PROBE)
-        except Refused:
-            return False
-        return True
+        except Refused as why:
+            return why.message
+        return None
+
+    def source(self) -> str:
+        """Returns the template for a conversation without tools. Raises Refused("chat")."""
+        return _without_tools(self._source)
 
     def render(self, messages: Sequence[dict[str, str]]) -> str:
         """Formats the conversation up to the beginning of the assistant's answer. Raises Refused("chat")."""
-        source = _without_tools(self._source)
+        source = self.source()
         variables = {"messages": list(messages), "tools": None, "documents": None, "add_generation_prompt": True}
         try:
-            text = _environment().template(source).render(**self._names, **variables)
+            text = _environment().template(source).render(**self.special_names, **variables)
             text.encode()
             return text
         except UnicodeEncodeError:
@@ -74,7 +78,7 @@ class ChatTemplate:
 
 
 def _without_tools(source: object) -> str:
-    """Returns the template for a conversation without tools. Raises Refused("chat")."""
+    """Returns the template among those of a checkpoint. Raises Refused("chat")."""
     if isinstance(source, list):
         source = {each.get("name"): each.get("template") for each in source if isinstance(each, dict)}
     if isinstance(source, dict):

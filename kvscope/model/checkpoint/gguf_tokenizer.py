@@ -57,10 +57,11 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
     """Builds the tokenizer. Raises Refused("model"), naming `file`, for another kind of vocabulary or a faulty one."""
     fields = _Fields(metadata, file)
     model = fields("model", str)
+    scores = None
     if model == "gpt2":
         inner, to_bytes, first = _byte_level_bpe(fields), byte_level, fields("pre", str, "default") in BEGINNING
     elif model == "llama":
-        inner, to_bytes, first = _sentencepiece(fields), byte_fallback, True
+        (inner, scores), to_bytes, first = _sentencepiece(fields), byte_fallback, True
     else:
         raise fields.refuse(
             f"has a tokenizer of type {model!r}; byte-level BPE ('gpt2') and SentencePiece BPE ('llama') can be read"
@@ -82,7 +83,7 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
     put_around(inner, *(names[f"{name}_token"] if added else None for name, added in around.items()))
     declared = {fields(f"{name}_token_id", int, defaults.get(name)) for name in ("eos", "eot", "eom")} - {None}
     template = metadata.get("tokenizer.chat_template")
-    return Tokenizer(inner, Extras(names, template, fields.ends(declared)), to_bytes)
+    return Tokenizer(inner, Extras(names, template, fields.ends(declared), scores), to_bytes)
 
 
 class _Fields:
@@ -180,7 +181,7 @@ def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
     return inner
 
 
-def _sentencepiece(fields: _Fields) -> tokenizers.Tokenizer:
+def _sentencepiece(fields: _Fields) -> tuple[tokenizers.Tokenizer, dict[str, float]]:
     scores = fields.one_each("scores", float)
     if scores is None or fields.kinds is None:
         what = "scores" if scores is None else "token_type"

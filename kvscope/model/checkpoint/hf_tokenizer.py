@@ -49,8 +49,9 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
         rules = class_of(config, read_optional(folder / "config.json", name), raw)
     except ValueError as error:
         raise Refused("model", f"The folder {name} {error}.") from None
+    scores = None
     if pieces:
-        inner, kinds = _from_pieces(folder / _PIECES, name), {BYTE_FALLBACK}
+        (inner, scores), kinds = _from_pieces(folder / _PIECES, name), {BYTE_FALLBACK}
     else:
         rules.rebuild(raw, config)
         inner, kinds = (
@@ -80,7 +81,7 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
     declared = _declared_ends(folder, name)
     if not declared and (eos := inner.token_to_id(texts.get("eos_token", ""))) is not None:
         declared = {eos}
-    return Tokenizer(inner, Extras(texts, _template(folder, config), end_ids(inner, declared)), to_bytes)
+    return Tokenizer(inner, Extras(texts, _template(folder, config), end_ids(inner, declared), scores), to_bytes)
 
 
 def _from_json(raw: dict[str, Any], name: str) -> tokenizers.Tokenizer:
@@ -101,7 +102,7 @@ def _checked(folder: Path, name: str) -> dict[str, Any]:
     return raw
 
 
-def _from_pieces(path: Path, name: str) -> tokenizers.Tokenizer:
+def _from_pieces(path: Path, name: str) -> tuple[tokenizers.Tokenizer, dict[str, float]]:
     try:
         return tokenizer_of(read_pieces(path))
     except NotSupported as error:

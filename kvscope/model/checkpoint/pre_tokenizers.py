@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tokenizers import Regex, pre_tokenizers
 
 _ENDINGS = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
-_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _LLAMA3 = _ENDINGS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _QWEN2 = _LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 _QWEN35 = _QWEN2.replace(r"?\p{L}+", r"?[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
@@ -28,9 +28,9 @@ _DEEPSEEK = (
 
 _LLAMA3_NAMES = ("llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2")
 _PATTERNS: Mapping[tuple[str, ...], tuple[str, ...]] = {
-    ("gpt-2", "mpt", "olmo", "jais", "phi-2", "gigachat", "mellum", "a.x-4.0", "exaone4", "trillion"): (_GPT2,),
-    ("granite-docling",): (_GPT2,),
-    ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"): (r"\p{N}", _GPT2),
+    ("gpt-2", "mpt", "olmo", "jais", "phi-2", "gigachat", "mellum", "a.x-4.0", "exaone4", "trillion"): (GPT2,),
+    ("granite-docling",): (GPT2,),
+    ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"): (r"\p{N}", GPT2),
     (*_LLAMA3_NAMES, "dbrx", "smaug-bpe", "chatglm-bpe", "glm4"): (_LLAMA3,),
     ("qwen2", "deepseek-r1-qwen", "stablelm2", "megrez", "kormo", "f2llmv2", "hunyuan", "grok-2", "solar-open"): (
         _QWEN2,
@@ -49,10 +49,10 @@ _PATTERNS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("deepseek-coder",): (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"(?:(?=\S)[\u0800-\u9fa5\uac00-\ud7ff])+", r"\p{N}"),
     ("tekken",): (_TEKKEN,),
     ("gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"): (_GPT4O,),
-    ("falcon",): (r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, r"[0-9][0-9][0-9]"),
+    ("falcon",): (r"[\p{P}\$\+<=>\^~\|`]+", GPT2, r"[0-9][0-9][0-9]"),
     ("poro-chat", "bloom", "gpt3-finnish"): (_SENTENCE,),
     ("viking",): (_SENTENCE, r"\p{N}"),
-    ("default",): (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", r"[0-9][0-9][0-9]"),
+    ("default",): (r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", r"[0-9][0-9][0-9]"),
 }
 PATTERNS: Mapping[str, tuple[str, ...]] = {name: each for names, each in _PATTERNS.items() for name in names}
 BEGINNING = frozenset((*_LLAMA3_NAMES, "tekken"))

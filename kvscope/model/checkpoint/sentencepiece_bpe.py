@@ -64,10 +64,11 @@ def read_pieces(path: Path) -> Pieces:
     return Pieces(names, scores, kinds, spelled.startswith(SPACE), model.unk_id())
 
 
-def tokenizer_of(pieces: Pieces, joined: Collection[int] = (NORMAL, USER_DEFINED, UNUSED)) -> tokenizers.Tokenizer:
-    """Returns a tokenizer that splits texts as SentencePiece does, and matches control and user-defined pieces whole.
-
-    `joined`: the kinds of pieces that neighbours may form. Raises NotSupported.
+def tokenizer_of(
+    pieces: Pieces, joined: Collection[int] = (NORMAL, USER_DEFINED, UNUSED)
+) -> tuple[tokenizers.Tokenizer, dict[str, float]]:
+    """Returns a tokenizer that splits texts as SentencePiece does, and matches control and user-defined pieces whole;
+    and the scores of the pieces that neighbours may form, which are of the kinds `joined`. Raises NotSupported.
     """
     if BYTE not in pieces.kinds:
         raise NotSupported("has a SentencePiece vocabulary without bytes, which is not supported")
@@ -89,7 +90,7 @@ def tokenizer_of(pieces: Pieces, joined: Collection[int] = (NORMAL, USER_DEFINED
     for kinds, special in (((UNKNOWN, CONTROL), True), ((USER_DEFINED,), False)):
         names = (name for name, kind in zip(pieces.names, pieces.kinds, strict=True) if kind in kinds)
         inner.add_tokens([AddedToken(name, special=special, normalized=False) for name in names])
-    return inner
+    return inner, scores
 
 
 class _Joining:

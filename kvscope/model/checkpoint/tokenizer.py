@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,12 +22,14 @@ _TOKENS_REMEMBERED = 2**14
 class Extras:
     """Facts that are not in the vocabulary: the special tokens' names, the chat template, the ids that end a text.
 
-    `chat_template`: unchecked, from the checkpoint; `ChatTemplate` checks it.
+    `chat_template`: unchecked, from the checkpoint; `ChatTemplate` checks it. `scores`: of pieces of SentencePiece that
+    neighbours may form (`sentencepiece_bpe.tokenizer_of`); None for other tokenizers.
     """
 
     special_names: dict[str, str]
     chat_template: object
     eos: tuple[int, ...]
+    scores: Mapping[str, float] | None = None
 
 
 def end_ids(inner: tokenizers.Tokenizer, declared: set[int]) -> tuple[int, ...]:
@@ -48,11 +50,12 @@ class Tokenizer:
 
     def __init__(self, inner: tokenizers.Tokenizer, extras: Extras, to_bytes: Callable[[str], bytes]):
         """`to_bytes` converts the name of an ordinary vocabulary entry to bytes: `byte_level` or `byte_fallback`."""
-        self._inner = inner
-        self._added = inner.get_added_tokens_decoder()
-        self._to_bytes = to_bytes
-        self._template = ChatTemplate(extras.chat_template, extras.special_names)
+        self.inner = inner
+        self.to_bytes = to_bytes
+        self.template = ChatTemplate(extras.chat_template, extras.special_names)
+        self.scores = extras.scores
         self.eos = extras.eos
+        self._added = inner.get_added_tokens_decoder()
         self.rows: int | None = None
         """Rows of the model's embedding: larger ids are refused. None before `fit`."""
         self.token_json: Callable[[int], bytes] = lru_cache(_TOKENS_REMEMBERED)(
@@ -77,12 +80,12 @@ class Tokenizer:
     @property
     def vocab(self) -> int:
         """Number of ids with a name; a model's embedding may have more rows."""
-        return self._inner.get_vocab_size(with_added_tokens=True)
+        return self.inner.get_vocab_size(with_added_tokens=True)
 
     @property
     def has_chat(self) -> bool:
         """Whether the model has a usable chat template."""
-        return self._template.exists
+        return self.template.refusal is None
 
     def encode(self, text: str, *, special: bool = False, field: str = "prompt") -> list[int]:
         """Returns a text's ids. Raises Refused, naming `field`, for a token without a row in the model's embedding.
@@ -104,7 +107,7 @@ class Tokenizer:
     def _ids(self, text: str, *, special: bool, field: str) -> list[int]:
         """Returns the library's ids. Raises Refused, naming `field`, if it cannot tokenize the text."""
         try:
-            return list(self._inner.encode(text, add_special_tokens=not special).ids)
+            return list(self.inner.encode(text, add_special_tokens=not special).ids)
         except BaseException as error:
             if not failed_inside(error):
                 raise
@@ -119,10 +122,10 @@ class Tokenizer:
         Added tokens are decoded like the vocabulary (Gemma's `▁▁` is 2 spaces), except if the result is not valid
         UTF-8: `café` added to a byte-level vocabulary stays `café`. (`transformers` writes `caf\ufffd`.)
         """
-        name = self._inner.id_to_token(token)
+        name = self.inner.id_to_token(token)
         if name is None:
             return b""
-        raw = self._to_bytes(name)
+        raw = self.to_bytes(name)
         return raw if token not in self._added or len(raw) == 1 or _is_text(raw) else name.encode()
 
     def token(self, token: int) -> dict[str, Any]:
@@ -140,7 +143,7 @@ class Tokenizer:
 
         Raises Refused("chat") if the model has no template or the template rejects the messages.
         """
-        return self._template.render(messages)
+        return self.template.render(messages)
 
 
 def _is_text(raw: bytes) -> bool:

@@ -129,7 +129,6 @@ class Engine:
             sampling,
             max_new_tokens,
             sequence,
-            torch.Generator().manual_seed(sampling.seed),
             eos=self.eos,
             recorded=recorded,
             caching=caching,
@@ -182,11 +181,8 @@ class Engine:
             raise ValueError("a fork needs a prompt and at least one generated token")
         self.scheduler.check(key, blocks_of_run(prompt_length, max_new_tokens))
         step = len(ids) - prompt_length
-        generator = torch.Generator().manual_seed(sampling.seed)
-        # One draw per token chosen before, so that the fork draws what its parent would have drawn.
-        torch.rand(step, generator=generator, dtype=torch.float64)
         sequence, recomputed, ms = self._computed(ids[:-1], changes)
-        run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator, eos=self.eos, step=step)
+        run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, eos=self.eos, step=step)
         run.changes = changes
         run.recomputed_rows = recomputed
         run.recomputed_ms = ms

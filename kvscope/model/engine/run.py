@@ -57,7 +57,6 @@ class Run:
     sampling: Sampling
     max_new_tokens: int
     sequence: Sequence
-    generator: torch.Generator
     eos: frozenset[int] = frozenset()
     recorded: Recorded = "rows"
     caching: Caching = "kept"

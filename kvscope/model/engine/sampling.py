@@ -1,8 +1,8 @@
 """Logits → temperature → top-k → top-p → choice, over the whole vocabulary.
 
-Pure functions; the caller passes the random generator. Temperature: Ackley, Hinton, Sejnowski 1985; top-k:
-arXiv:1805.04833; top-p (nucleus): arXiv:1904.09751. The order is the one of the transformers library: temperature comes
-first, so top-p filters the distribution from which the token is drawn.
+Pure functions. Temperature: Ackley, Hinton, Sejnowski 1985; top-k: arXiv:1805.04833; top-p (nucleus):
+arXiv:1904.09751. The order is the one of the transformers library: temperature comes first, so top-p filters the
+distribution from which the token is drawn. static/engine/sampling/ computes the same in a browser.
 """
 
 from __future__ import annotations
@@ -44,18 +44,31 @@ def top_k(sorted_probs: Tensor, k: int) -> int:
     return min(k, len(sorted_probs)) if k else len(sorted_probs)
 
 
-def top_p(sorted_probs: Tensor, p: float) -> int:
-    """Returns how many of the probabilities (descending, sum 1) top-p keeps: the fewest whose sum reaches p."""
+def top_p(cumulative: Tensor, p: float) -> int:
+    """Returns how many tokens top-p keeps, by the cumulative sum of their probabilities, likeliest first: the fewest
+    whose sum reaches the share p of all.
+    """
     if p >= 1:
-        return len(sorted_probs)
-    return min(int((sorted_probs.cumsum(0) < p).sum()) + 1, len(sorted_probs))
+        return len(cumulative)
+    return int((cumulative < p * cumulative[-1]).sum()) + 1
 
 
-def pick(probs: Tensor, generator: torch.Generator) -> int:
-    """Returns an index drawn from probabilities [n]: inverts their cumulative sum at one uniform number."""
-    cumulative = probs.cumsum(0)
-    u = torch.rand((), generator=generator, dtype=cumulative.dtype) * cumulative[-1].cpu()
-    return min(int((cumulative <= u.to(cumulative.device)).sum()), len(probs) - 1)
+def uniform(seed: int, step: int) -> float:
+    """Returns the random number of a step, in [0, 1) with 53 bits: number `step` of SplitMix64 (Steele, Lea, Flood
+    2014, doi:10.1145/2660193.2660195) with this seed. It depends on no number before it, so a branch draws as its
+    parent would have.
+    """
+    z = (seed + (step + 1) * 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return ((z ^ z >> 31) >> 11) / 2**53
+
+
+def pick(cumulative: Tensor, u: float) -> int:
+    """Returns the index that u in [0, 1) draws: the first whose cumulative sum of probabilities [n] is above u times
+    their sum. The product is below the sum, rounded too.
+    """
+    return int((cumulative <= u * cumulative[-1]).sum())
 
 
 def divergence(before: Tensor, after: Tensor) -> Tensor:
@@ -64,10 +77,10 @@ def divergence(before: Tensor, after: Tensor) -> Tensor:
     return (p.exp() * (p - q)).sum(-1).clamp_min(0)
 
 
-def choose(distribution: Distribution, sampling: Sampling, generator: torch.Generator) -> Choice:
-    """Chooses the next token. Raises NotFinite.
+def choose(distribution: Distribution, sampling: Sampling, step: int) -> Choice:
+    """Chooses the next token of a run in this step. Raises NotFinite.
 
-    Greedy takes the largest logit (the first of equals), without filters and without the generator.
+    Greedy takes the largest logit (the first of equals), without filters and without a random number.
     """
     logits, summary = distribution.logits, distribution.summary
     entropy, log_z = summary.entropy, summary.log_z
@@ -83,11 +96,12 @@ def choose(distribution: Distribution, sampling: Sampling, generator: torch.Gene
     # Sort logits, not probabilities: different logits may round to the same probability.
     order = wide.argsort(descending=True, stable=True)
     probs = with_temperature(wide, sampling.temperature)[order]
+    cumulative = probs.cumsum(0)
     kept_k = top_k(probs, sampling.top_k)
-    mass_k = float(probs[:kept_k].sum())
-    kept_p = top_p(probs[:kept_k] / mass_k, sampling.top_p)
-    mass_p = float(probs[:kept_p].sum())
-    index = pick(probs[:kept_p], generator)
+    mass_k = float(cumulative[kept_k - 1])
+    kept_p = top_p(cumulative[:kept_k], sampling.top_p)
+    mass_p = float(cumulative[kept_p - 1])
+    index = pick(cumulative[:kept_p], uniform(sampling.seed, step))
     token = int(order[index])
     prob = float(probs[index]) / mass_p
     raw_prob = summary.probability(float(logits[token]))

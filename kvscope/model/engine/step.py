@@ -30,7 +30,7 @@ def finish_step(
     forced = run.forced.get(run.step)
     comparison = None
     with threads_for(1):
-        choice = choose(distribution, run.sampling, run.generator)
+        choice = choose(distribution, run.sampling, run.step)
         if whole is not None:
             comparison = Comparison(choice, float(divergence(whole, distribution.logits)))
         if forced is not None:

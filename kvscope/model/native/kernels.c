@@ -26,6 +26,11 @@ void product(const struct linear *l, const float *x, int64_t rows, float *sums, 
     together(threads, 2 * l->count + 1, product_part, &p);
 }
 
+/* Writes rows `first` to `first` + `count` - 1 of a weight, [count, K], dequantized. */
+void rows_of(const struct weight *w, int64_t first, int64_t count, float *to) {
+    for (int64_t i = 0; i < count; i++) row_of(w, first + i, to + i * w->groups * w->size);
+}
+
 static void clock_at(struct member *me, const struct pass *p, int64_t layer) {
 #ifndef __wasm__
     struct timespec now;

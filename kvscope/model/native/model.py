@@ -89,10 +89,9 @@ class NativeModel:
         for layer, native in enumerate(self._layers):
             window = config.has_window(layer)
             if window not in tables:
-                frequencies = self._transformer.frequencies(layer)
-                assert frequencies is not None
-                own = window and self._transformer.local_inv_freq is not None
-                factor = 1.0 if own else attention_factor(config.rope_scaling)
+                rotation = rotation_of(self._transformer, layer)
+                assert rotation is not None
+                frequencies, factor = rotation
                 tables[window] = torch.cat(rotations(frequencies, torch.arange(count), factor), dim=1).contiguous()
             native.rotations = tables[window].data_ptr()
         self._tables = tables
@@ -122,6 +121,15 @@ class NativeModel:
             pool=keys.shape[1],
             window=config.window if config.has_window(number) else 0,
         )
+
+
+def rotation_of(transformer: Transformer, layer: int) -> tuple[Tensor, float] | None:
+    """Returns a layer's rotary frequencies and the factor of their cosine and sine; None without rotary positions."""
+    frequencies, config = transformer.frequencies(layer), transformer.config
+    if frequencies is None:
+        return None
+    own = config.has_window(layer) and transformer.local_inv_freq is not None
+    return frequencies, 1.0 if own else attention_factor(config.rope_scaling)
 
 
 def _experts(config: ModelConfig, mlp: Experts) -> NativeExperts:

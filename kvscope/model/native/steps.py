@@ -106,9 +106,9 @@ class NativeSteps:
         self.step = function(library.step, POINTER(Model), POINTER(NativePass), c_int64)
         self.config, self.cache = transformer.config, cache
         self.model = NativeModel(transformer, cache)
-        self.layout = lru_cache(64)(partial(_layout, transformer.config, self.model.most_groups))
+        self.layout = lru_cache(64)(partial(pass_layout, transformer.config, self.model.most_groups))
         self.points = hook_points(transformer)
-        self.parts = _parts(transformer.config)
+        self.parts = parts_of(transformer.config)
         names = {f"blocks.{layer}.{part}" for layer in range(self.config.layers) for part in self.parts}
         self.shown = names & self.points.keys() | {"embedded", "final"}
         windows = [self.config.has_window(layer) for layer in range(self.config.layers)]
@@ -254,7 +254,7 @@ class Layout(NamedTuple):
     size: int
 
 
-def _layout(config: ModelConfig, groups: int, rows: int, outs: int, scores: int) -> Layout:
+def pass_layout(config: ModelConfig, groups: int, rows: int, outs: int, scores: int) -> Layout:
     """Returns the layout for passes of `rows` rows, of which `outs` have logits, with up to `scores` scores in a layer.
     `groups`: the most groups of a weight along its inputs.
     """
@@ -332,7 +332,7 @@ def _edit(config: ModelConfig, rows: slice, positions: range, edit: Edit) -> Nat
     )
 
 
-def _parts(config: ModelConfig) -> dict[str, tuple[str, int, int | None]]:
+def parts_of(config: ModelConfig) -> dict[str, tuple[str, int, int | None]]:
     """Returns by hook point, in the order of the modules, the name of its value in `VALUES`, the first of its columns
     or heads, and the one after the last; None for all the rest. "": the input of the layer.
     """

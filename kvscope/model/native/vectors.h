@@ -1,7 +1,15 @@
 /* Vectors of 16 numbers (vector extensions of GCC and Clang): one AVX-512 register, two of AVX2, four of NEON or Wasm. */
-#include <math.h>
+#include <stddef.h>
 #include <stdint.h>
+#ifdef __wasm__ /* without a C library: these are instructions */
+#define INFINITY __builtin_inff()
+#define memcpy __builtin_memcpy
+#define memset __builtin_memset
+#define sqrtf __builtin_sqrtf
+#else
+#include <math.h>
 #include <string.h>
+#endif
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -29,6 +30,7 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.linear import name_of
 from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.changing import Changing
+from kvscope.model.service.for_browser import for_browser, native_code, store
 from kvscope.model.service.limits import alone, among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.service.pace import Pace
 from kvscope.model.settings import MAX_PROMPT_TOKENS, Sampling
@@ -372,6 +374,16 @@ class Questions:
             text = self.tokenizer.chat([{"role": "user", "content": prompt}])
             return self.tokenizer.encode(text, special=True)
         return self.tokenizer.encode(prompt)
+
+    def browser_model(self, base: str, wasm: str) -> dict[str, Any]:
+        """Stores what a browser needs to run the model, and returns its description (service/for_browser.py).
+
+        `base`: the path of its scripts on the server. `wasm`: the file of the native code. Raises Refused("model").
+        """
+        code = native_code(Path(wasm))
+        model = for_browser(self.engine.transformer, self.tokenizer, self.info, code)
+        store(model, base)
+        return model.description
 
     @property
     def most_tokens(self) -> int:

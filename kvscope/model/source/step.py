@@ -55,7 +55,7 @@ def step_lines(engine: Engine, ids: list[int], first: int, layer: int, sampling:
     with torch.inference_mode():
         logits = engine.transformer.lm_head(last)[0]
     with recorded.recording():
-        choose(Distribution(logits), sampling, torch.Generator().manual_seed(sampling.seed))
+        choose(Distribution(logits), sampling, 0)
     return _step_lines(recorded, facts, len(ids) - first, passes)
 
 

@@ -20,7 +20,7 @@ def sampled(settings: Sampling) -> tuple[Facts, torch.Tensor]:
     """
     recorded = animal()
     logits = torch.from_numpy(recorded.top_logits(0).copy())
-    choice = choose(Distribution(logits), settings, torch.Generator().manual_seed(settings.seed))
+    choice = choose(Distribution(logits), settings, 0)
     run = copy.copy(recorded)
     run.open = {**recorded.open, "sampling": settings.model_dump()}
     run.steps = [

@@ -17,5 +17,5 @@ def test_a_template_runs_only_when_somebody_chats(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ChatTemplate, "render", lambda *given: ran.append(given))
     template = ChatTemplate("x", {})
     assert not ran
-    assert template.exists
+    assert template.refusal is None
     assert ran

@@ -23,7 +23,7 @@ QWEN2 = (
 @pytest.mark.parametrize(("pre", "pattern"), [("llama-bpe", LLAMA3), ("qwen2", QWEN2)])
 def test_named_splits_equal_the_published_ones(pre: str, pattern: str) -> None:
     # Merging whatever is adjacent shows the boundaries: every word becomes as few tokens as its length allows.
-    ours = tokenizer_from_gguf(gguf_metadata(pre=pre, bos_token_id=1), "a.gguf")._inner
+    ours = tokenizer_from_gguf(gguf_metadata(pre=pre, bos_token_id=1), "a.gguf").inner
     split = pre_tokenizers.Sequence(
         [pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
     )

@@ -77,7 +77,7 @@ def test_special_tokens_are_those_of_transformers(tmp_path: Path, files: dict[st
     ours, theirs = tokenizer_from_hf(tmp_path, "tiny"), AutoTokenizer.from_pretrained(tmp_path)
     for text in ["the the", "hello <tool>x", "e\u0301 12"]:
         assert ours.encode(text) == theirs(text)["input_ids"]
-    assert ours._template._names == {key: str(token) for key, token in theirs.special_tokens_map.items()}
+    assert ours.template.special_names == {key: str(token) for key, token in theirs.special_tokens_map.items()}
 
 
 @pytest.mark.parametrize("template", [7, [{"name": "tool_use", "template": "x"}], "{% frob %}"])

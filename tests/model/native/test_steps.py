@@ -30,6 +30,7 @@ from kvscope.model.settings import Kept
 from kvscope.model.source.calls import step_calls
 from kvscope.model.transformer import Batch, RMSNorm, Transformer
 from tests.support.grouped import checkpoint_of, grouped_weights
+from tests.support.native_models import CHANGED, MODELS
 from tests.support.tiny import (
     GREEDY,
     SAMPLED,
@@ -42,21 +43,6 @@ from tests.support.tiny import (
     tokens,
 )
 
-MODELS: dict[str, dict[str, Any]] = {
-    "llama": {},
-    "mistral": {"arch": "mistral"},  # a window of 9
-    "qwen2": {"arch": "qwen2"},  # biases
-    "qwen3": {"arch": "qwen3"},  # norms of Q and K
-    "heads of 20": {"head_dim": 20, "heads": 8},
-    "heads of 6": {"arch": "qwen3", "head_dim": 6, "heads": 16, "kv_heads": 4},
-    "a head each": {"kv_heads": 4},
-    "one for all": {"kv_heads": 1},
-    "an MLP of 224": {"d_mlp": 224},
-    "groups of 8 bits": {"kind": Kind.Q8_0},
-    "gemma3": {"arch": "gemma3_text"},  # norms after each half, GELU, windows in some layers
-    "gpt2": {"arch": "gpt2"},  # LayerNorm, learned positions, no gate
-    "wider positions": {"rope_scaling": {"rope_type": "divisors", "divisors": [1.0, 2, 3, 4], "attention_factor": 1.5}},
-}
 LENGTHS = ([7], [20], [1], [12, 12, 12], [5, 20, 1, 12], [*range(1, 18)])
 """Of one run, of several alike, of several unlike: those have a mask. So have windows of fewer keys."""
 
@@ -354,19 +340,6 @@ class TestUnknown:
         _, seen, _ = decoded(fast, [7, 3], ["blocks.0.attn.change"])
         assert len(seen["blocks.0.attn.change"]) == 1
         assert (counted.asked, counted.taken) == (2, 1)
-
-
-CHANGED = [
-    Edit("embedded", 0, 3, 0.0),
-    Edit("blocks.0.attn.mixed", 0, None, 0.0, head=1),
-    Edit("blocks.0.attn.k_rot", 2, 4, 0.5, head=0),
-    Edit("blocks.1.attn.v", 1, None, 2.0),
-    Edit("blocks.1.attn.change", 1, 5, 0.0, torch.arange(64.0).view(2, 32).repeat(4, 1)),
-    Edit("blocks.0.mlp.change", 0, None, 1.0, torch.ones(32)),
-    Edit("blocks.1.attn.mixed", 1, 6, 0.0, torch.arange(256.0).view(8, 4, 8)[:, 2], head=2),  # a head of patched rows
-    Edit("blocks.1.resid_out", 3, 7, 0.0, base="blocks.1.resid_in"),
-    Edit("blocks.0.resid_out", 3, 7, 1.5, torch.ones(32), base="blocks.0.resid_in"),
-]
 
 
 @pytest.mark.parametrize("edit", CHANGED, ids=lambda edit: edit.point)

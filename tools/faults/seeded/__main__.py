@@ -20,11 +20,14 @@ from pathlib import Path
 
 import pytest
 
+from kvscope.model.packaged import cache_folder
 from tests.page_tools import ROOT, node
 
 LISTS = Path(__file__).parent
 UNTRACKED = ("kvscope/static/vendor", "kvscope/static/node_modules")
 """Files that tests need and git does not track."""
+CACHE = ".cache"
+"""Folder of the copy that its tests use as cache of models and compiled libraries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,15 @@ def copy_checkout(root: Path) -> None:
             shutil.copytree(ROOT / name, root / name, symlinks=True)
 
 
+def link_models(cache: Path) -> None:
+    """Makes `cache` a folder with links to the models downloaded here, so that libraries compiled from faulty sources
+    stay out of the user's own cache.
+    """
+    cache.mkdir()
+    for model in cache_folder().glob("*.gguf"):
+        (cache / model.name).symlink_to(model)
+
+
 def passes(root: Path, tests: Iterable[str]) -> bool:
     """Returns whether all these tests pass. Raises SystemExit if there is no test of such a name."""
     names = sorted(set(tests))
@@ -83,7 +95,7 @@ def passes(root: Path, tests: Iterable[str]) -> bool:
 
 
 def run(command: list[str], root: Path) -> int:
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    environment = {**os.environ, "PYTHONPATH": str(root), "KVSCOPE_CACHE": str(root / CACHE)}
     quiet = subprocess.DEVNULL
     return subprocess.run(command, cwd=root, env=environment, stdin=quiet, stdout=quiet, stderr=quiet).returncode
 
@@ -98,6 +110,7 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="kvscope-seeded-") as folder:
         root = Path(folder)
         copy_checkout(root)
+        link_models(root / CACHE)
         if not passes(root, (test for fault in faults for test in fault.tests)):
             raise SystemExit("these tests fail without a fault")
         for fault in faults:
