@@ -1,14 +1,17 @@
-"""Build hook: fetch the page's libraries into kvscope/static/vendor/, and bundle the page and native code for a wheel.
+"""Build hook: fetch the page's libraries, compile the engine for browsers, and bundle page and native code for a wheel.
 
 A checkout serves its modules as they are. A wheel has them bundled, ours and libraries together, under the names of the
 entries, so that whatever names an entry works with both.
 
-The libraries and the bundler are named in kvscope/static/package.json, pinned with integrity hashes in
-package-lock.json beside it, and installed by npm without running their scripts. Node comes from PATH, or from a build
-requirement asked for only where PATH has no npm.
+The libraries, copied to kvscope/static/vendor/, and the bundler are named in kvscope/static/package.json, pinned with
+integrity hashes in package-lock.json beside it, and installed by npm without running their scripts. Node comes from
+PATH, or from a build requirement asked for only where PATH has no npm.
 
-A wheel has native code for the processors in kvscope/model/prebuilt.py if Zig's package is there to compile it: it is a
-build requirement if KVSCOPE_PREBUILT is set. Otherwise each installation compiles its own.
+The engine for browsers is the native code in WebAssembly, kvscope/static/engine/kernels.wasm. Zig compiles it, a build
+requirement that KVSCOPE_ENGINE=0 leaves out: all else is then as usual, without an engine for browsers.
+
+If KVSCOPE_PREBUILT is set, a wheel also has native code for the processors in kvscope/model/prebuilt.py. Otherwise each
+installation compiles its own.
 """
 
 from __future__ import annotations
@@ -38,16 +41,21 @@ NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", "t
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
 STATIC = Path("kvscope", "static")
+ENGINE = STATIC / "engine" / "kernels.wasm"
 PAGES = json.loads((Path(__file__).parent / STATIC / "pages.json").read_text("utf-8"))
 SHEETS = tuple(dict.fromkeys(page["style"] for page in PAGES))
 """Each imports the style sheets of one or more pages; the bundle has one file for each."""
 MODEL = Path("kvscope", "model")
+KERNELS = MODEL / "native" / "kernels.c"
 STAGE = next(page["script"] for page in PAGES if page["id"] == "stage")
 OWN_PAGES = tuple(page["script"] for page in PAGES if page["script"] != STAGE)
 """The pages beside the Stage. They are joined apart from it: what they share with it would be cut out of it into
 pieces, and the Stage opened with 2 KB more, gzipped (120.6 and 118.6, 2026-11-25)."""
 ENTRIES = (STAGE, *OWN_PAGES, *SHEETS)
 """What the pages name."""
+WORKER = "engine/worker.js"
+"""The engine in a visitor's browser: one classic script, because a worker of a static site can load no other
+(app/site/worker.py)."""
 FOR_OTHER_PAGES = ("embed.js",)
 """Scripts that are no module: they are shipped as they are."""
 ES_VERSION = "es2022"
@@ -55,28 +63,30 @@ ES_VERSION = "es2022"
 
 
 class WheelFiles(BuildHookInterface[BuilderConfig]):
-    """Fills kvscope/static/vendor/ before any build, and adds page and native code unless the wheel is editable."""
+    """Fills kvscope/static/ before any build, and adds page and native code unless the wheel is editable."""
 
     _until_built: ExitStack | None = None
     """Holds the temporary folder of the files to be shipped."""
 
     def dependencies(self) -> list[str]:
-        """Build requirements beside hatchling: a Node, only where PATH has no npm; Zig, only on request."""
+        """Build requirements beside hatchling: a Node, only where PATH has no npm; Zig, unless nothing needs it."""
         requirements = [] if shutil.which("npm") else [NODE_REQUIREMENT]
-        return [*requirements, ZIG_REQUIREMENT] if os.environ.get("KVSCOPE_PREBUILT") else requirements
+        without = os.environ.get("KVSCOPE_ENGINE") == "0" and not os.environ.get("KVSCOPE_PREBUILT")
+        return requirements if without else [*requirements, ZIG_REQUIREMENT]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before the build. An editable install serves the page from the checkout, so it ships nothing."""
         static = Path(self.root) / STATIC
         with Packages(static) as packages, ExitStack() as stack:
             fill_vendor(static, packages)
+            compile_engine(Path(self.root))
             if version == "editable":
                 return
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvscope-wheel-")))
             bundle_page(static, packages, scratch / "page")
             build_data["force_include"].update(shipped_files(static, scratch / "page"))
-            if importlib.util.find_spec("ziglang"):
-                build_data["force_include"].update(compile_native(Path(self.root) / MODEL, scratch / "native"))
+            if os.environ.get("KVSCOPE_PREBUILT"):
+                build_data["force_include"].update(compile_native(Path(self.root), scratch / "native"))
             self._until_built = stack.pop_all()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -108,24 +118,61 @@ class Packages:
         return folder / "node_modules"
 
 
-def compile_native(model: Path, folder: Path) -> dict[str, str]:
+def compile_engine(root: Path) -> None:
+    """Compile `ENGINE` unless its stamp says that it is of these sources. Without Zig's package, leave no outdated one.
+
+    Raises SystemExit with the compiler's own words, which pip prints, when it fails.
+    """
+    engine, about = root / ENGINE, runpy.run_path(str(root / MODEL / "compiler.py"))
+    stamp_file, stamp = engine.with_name(STAMP), engine_stamp(root)
+    if engine.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
+        return
+    for outdated in (stamp_file, engine):
+        outdated.unlink(missing_ok=True)
+    if not importlib.util.find_spec("ziglang"):
+        return
+    with tempfile.TemporaryDirectory(prefix="kvscope-engine-") as scratch:
+        compiled = Path(scratch) / engine.name
+        command = [*about["ZIG"], *about["BROWSER_OPTIONS"], str(root / KERNELS), "-o", str(compiled)]
+        compile_code(command, "browsers (KVSCOPE_ENGINE=0 installs all else)", Path(scratch))
+        engine.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(compiled, engine)
+    stamp_file.write_text(stamp)
+
+
+def engine_stamp(root: Path) -> str:
+    """Return a digest of all that `ENGINE` depends on."""
+    options = runpy.run_path(str(root / MODEL / "compiler.py"))["BROWSER_OPTIONS"]
+    sources = [path.read_bytes() for path in sorted((root / KERNELS).parent.glob("*.[ch]"))]
+    return hashlib.sha256(b"\0".join([*sources, " ".join((ZIG_REQUIREMENT, *options)).encode()])).hexdigest()
+
+
+def compile_native(root: Path, folder: Path) -> dict[str, str]:
     """Compile the native code for each kind of processor in `folder`. Return absolute paths → paths in the wheel.
 
     Raises SystemExit with the compiler's own words, which pip prints, when it fails.
     """
-    about, kinds = (runpy.run_path(str(model / name)) for name in ("compiler.py", "prebuilt.py"))
+    about, kinds = (runpy.run_path(str(root / MODEL / name)) for name in ("compiler.py", "prebuilt.py"))
     folder.mkdir()
     shipped = {}
     for kind in kinds["PREBUILT"]:
         library = folder / kind.file
         target = ["-s", "-target", kind.target, f"-mcpu={kind.cpu}"]
-        files = [str(model / "native" / "kernels.c"), "-o", str(library)]
-        command = [*about["ZIG"], *about["OPTIONS"], *target, *files, *about["LIBRARIES"]]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"the native code could not be compiled for {kind.target}:\n{done.stderr}")
+        files = [str(root / KERNELS), "-o", str(library)]
+        compile_code([*about["ZIG"], *about["OPTIONS"], *target, *files, *about["LIBRARIES"]], kind.target, folder)
         shipped[str(library)] = (MODEL / "native" / "prebuilt" / kind.file).as_posix()
     return shipped
+
+
+def compile_code(command: list[str], target: str, scratch: Path) -> None:
+    """Run Zig, which stores parts of C libraries in `scratch`.
+
+    Raises SystemExit with its own words, and `target` in the first line, when it fails.
+    """
+    environment = os.environ | dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(scratch / "cache"))
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(f"the native code could not be compiled for {target}:\n{done.stderr}")
 
 
 def shipped_files(static: Path, bundle: Path) -> dict[str, str]:
@@ -157,17 +204,22 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
     """
     imports = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
     arguments = [
-        *("--bundle", "--splitting", "--format=esm", "--minify", f"--target={ES_VERSION}", "--log-level=warning"),
+        *("--bundle", "--minify", f"--target={ES_VERSION}", "--log-level=warning", f"--outdir={bundle}"),
         *(f"--alias:{name}=.{address}" for name, address in imports.items()),
-        *(f"--outdir={bundle}", "--chunk-names=chunks/[name]-[hash]"),
     ]
+    modules = ["--splitting", "--format=esm", "--chunk-names=chunks/[name]-[hash]"]
     with tempfile.TemporaryDirectory(prefix="kvscope-modules-") as folder:
         copy_sources(static, Path(folder) / "static")
         esbuild = packages.modules / "esbuild" / "bin" / "esbuild"
         of_stage = [each for each in ENTRIES if each not in OWN_PAGES]
-        for entries, joined in ((of_stage, [f"--inject:static/{STAGE}"]), (OWN_PAGES, [])):
+        of_worker = ["--format=iife", "--outbase=static"]
+        for entries, own in (
+            (of_stage, [*modules, f"--inject:static/{STAGE}"]),
+            (OWN_PAGES, modules),
+            ([WORKER], of_worker),
+        ):
             inputs = [str(esbuild), *(f"static/{each}" for each in entries)]
-            done = run_node("node", [*inputs, *arguments, *joined], Path(folder))
+            done = run_node("node", [*inputs, *arguments, *own], Path(folder))
             if done.returncode:
                 raise SystemExit(f"the page could not be bundled by esbuild:\n{done.stderr}")
 

@@ -1,6 +1,7 @@
 """What an installation carries: the page's libraries, pinned and complete, and the files of the page in the wheel."""
 
 import ast
+import contextlib
 import importlib.util
 import json
 import re
@@ -21,6 +22,7 @@ from packaging.utils import canonicalize_name
 import hatch_build
 from kvscope.model import prebuilt
 from kvscope.model.prebuilt import PREBUILT
+from tests import page_tools
 from tests.support.wheel import build
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,6 +38,7 @@ PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if 
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
 KNOWN_BY = [".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".compare-sides", ".cards", ".words-cosines"]
 """A name that each of the pages' style sheets has, once those that it imports are in it."""
+NO_ZIG = importlib.util.find_spec("ziglang") is None
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")
 
 
@@ -159,57 +162,136 @@ def build_hook(static: Path) -> hatch_build.WheelFiles:
     return hatch_build.WheelFiles(str(static.parents[1]), {}, None, None, "", "wheel")  # type: ignore[arg-type]
 
 
+def sources_compiled_by(script: str, root: Path) -> Path:
+    """The folder `root` with the sources of the native code and a shell script as `ZIG`."""
+    model = root / hatch_build.MODEL
+    (model / "native").mkdir(parents=True)
+    shutil.copy(PACKAGE / "model" / "prebuilt.py", model)
+    about = {"OPTIONS": ["-O3"], "BROWSER_OPTIONS": ["-wasm"], "LIBRARIES": ["-lm"], "ZIG": ["sh", "-c", script, "zig"]}
+    (model / "compiler.py").write_text("\n".join(f"{name} = {value!r}" for name, value in about.items()))
+    (root / hatch_build.KERNELS).write_text("int code;")
+    return root
+
+
 def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "main.js:1:7: ERROR: no such file")
     monkeypatch.setattr(hatch_build, "run_node", lambda *_: failed)
+    sources_compiled_by('touch "$4"', small_static.parents[1])
     with pytest.raises(SystemExit, match=r"by esbuild:\nmain\.js:1:7: ERROR"):
         build_hook(small_static).initialize("standard", {"force_include": {}})
 
 
-def model_compiled_by(script: str, folder: Path) -> Path:
-    """A folder model/ whose `ZIG` is a shell script."""
-    model = folder / "model"
-    model.mkdir()
-    shutil.copy(PACKAGE / "model" / "prebuilt.py", model)
-    about = ["OPTIONS = ['-O3']", "LIBRARIES = ['-lm']", f"ZIG = ['sh', '-c', {script!r}, 'zig']"]
-    (model / "compiler.py").write_text("\n".join(about))
-    return model
-
-
 def test_native_code_is_compiled_for_each_processor(tmp_path: Path) -> None:
-    model = model_compiled_by('echo "$@" > "$8"', tmp_path)
-    shipped = hatch_build.compile_native(model, tmp_path / "native")
+    root = sources_compiled_by('echo "$@" > "$8"', tmp_path)
+    shipped = hatch_build.compile_native(root, tmp_path / "native")
     assert list(shipped.values()) == [f"kvscope/model/native/prebuilt/{kind.file}" for kind in PREBUILT]
     for kind, path in zip(PREBUILT, shipped, strict=True):
         options = f"-O3 -s -target {kind.target} -mcpu={kind.cpu}"
-        assert Path(path).read_text() == f"{options} {model}/native/kernels.c -o {path} -lm\n"
+        assert Path(path).read_text() == f"{options} {root}/kvscope/model/native/kernels.c -o {path} -lm\n"
 
 
 def test_native_code_that_cannot_be_compiled_stops_the_build(tmp_path: Path) -> None:
-    model = model_compiled_by("echo 'error: no header' >&2; exit 1", tmp_path)
+    root = sources_compiled_by("echo 'error: no header' >&2; exit 1", tmp_path)
     with pytest.raises(SystemExit, match=r"for x86_64-linux-gnu\.2\.17:\nerror: no header"):
-        hatch_build.compile_native(model, tmp_path / "native")
+        hatch_build.compile_native(root, tmp_path / "native")
+
+
+@pytest.fixture
+def with_zig(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "ziglang")
+
+
+@pytest.mark.usefixtures("with_zig")
+def test_the_engine_is_compiled_again_only_when_its_sources_or_options_changed(tmp_path: Path) -> None:
+    root = sources_compiled_by('echo "$@" | cut -d " " -f 1-2 > "$4"; echo run >> runs.txt', tmp_path)
+    engine, runs = root / hatch_build.ENGINE, Path("runs.txt")
+
+    def runs_of_build() -> int:
+        hatch_build.compile_engine(root)
+        return len(runs.read_text().splitlines())
+
+    with contextlib.chdir(tmp_path):
+        assert (runs_of_build(), runs_of_build()) == (1, 1)
+        assert engine.read_text() == f"-wasm {root}/kvscope/model/native/kernels.c\n"
+        (root / hatch_build.KERNELS).with_name("new.h").write_text("")
+        assert runs_of_build() == 2
+        about = root / hatch_build.MODEL / "compiler.py"
+        about.write_text(about.read_text().replace("-wasm", "-wasm64"))
+        assert runs_of_build() == 3
+        engine.unlink()
+        assert runs_of_build() == 4
+
+
+@pytest.mark.usefixtures("with_zig")
+def test_an_engine_that_cannot_be_compiled_stops_the_build_and_leaves_no_outdated_one(tmp_path: Path) -> None:
+    root = sources_compiled_by("echo 'error: no memory' >&2; exit 1", tmp_path)
+    engine = root / hatch_build.ENGINE
+    engine.parent.mkdir(parents=True)
+    engine.write_text("of older sources")
+    with pytest.raises(SystemExit, match=r"for browsers \(KVSCOPE_ENGINE=0 installs all else\):\nerror: no memory"):
+        hatch_build.compile_engine(root)
+    assert not engine.exists()
+
+
+def test_without_zig_a_build_has_no_engine_unless_it_has_a_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = sources_compiled_by("exit 1", tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    hatch_build.compile_engine(root)
+    engine = root / hatch_build.ENGINE
+    assert not engine.exists()
+    engine.parent.mkdir(parents=True)
+    engine.write_text("current")
+    engine.with_name(hatch_build.STAMP).write_text(hatch_build.engine_stamp(root))
+    hatch_build.compile_engine(root)
+    assert engine.read_text() == "current"
+    (root / hatch_build.KERNELS).write_text("int newer;")
+    hatch_build.compile_engine(root)
+    assert not engine.exists()
 
 
 @pytest.mark.processes
-@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="Zig's package is not installed")
+@pytest.mark.skipif(NO_ZIG, reason="Zig's package is not installed")
 def test_what_zig_compiles_for_this_processor_computes_as_torch_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kvscope.model.native import Native  # imports torch, which the other tests here need not
 
-    hatch_build.compile_native(PACKAGE / "model", tmp_path / "native")
+    hatch_build.compile_native(ROOT, tmp_path / "native")
     monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "native")
     monkeypatch.setenv("CC", "no-such-compiler")
     assert Native.from_folder(tmp_path / "cache").not_compiled
 
 
-def test_zig_is_a_build_requirement_only_on_request(small_static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("KVSCOPE_PREBUILT", raising=False)
-    usual = build_hook(small_static).dependencies()
-    monkeypatch.setenv("KVSCOPE_PREBUILT", "1")
-    assert build_hook(small_static).dependencies() == [*usual, hatch_build.ZIG_REQUIREMENT]
-    assert hatch_build.ZIG_REQUIREMENT not in usual
+@pytest.mark.processes
+@pytest.mark.skipif(NO_ZIG, reason="Zig's package is not installed")
+def test_the_engine_is_a_module_without_imports(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(PACKAGE / "model" / "native", root / hatch_build.MODEL / "native")
+    shutil.copy(PACKAGE / "model" / "compiler.py", root / hatch_build.MODEL)
+    hatch_build.compile_engine(root)
+    names = "WebAssembly.Module.imports(m).length, ...WebAssembly.Module.exports(m).map((each) => each.name)"
+    engine = str(root / hatch_build.ENGINE)
+    script = f"const m = new WebAssembly.Module(fs.readFileSync({engine!r})); console.log({names})"
+    done = subprocess.run([*page_tools.node(), "-e", script], capture_output=True, text=True, check=True)
+    imports, *exports = done.stdout.split()
+    assert (imports, set(exports)) == ("0", {"memory", "step", "rows_of", "__heap_base"})
+
+
+@pytest.mark.parametrize(
+    ("variables", "required"),
+    [({}, True), ({"KVSCOPE_ENGINE": "0"}, False), ({"KVSCOPE_ENGINE": "0", "KVSCOPE_PREBUILT": "1"}, True)],
+    ids=str,
+)
+def test_zig_is_a_build_requirement_unless_the_engine_is_left_out(
+    small_static: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], required: bool
+) -> None:
+    for name in ("KVSCOPE_ENGINE", "KVSCOPE_PREBUILT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (hatch_build.ZIG_REQUIREMENT in build_hook(small_static).dependencies()) == required
 
 
 @pytest.mark.processes
@@ -231,9 +313,11 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
     assert {f"kvscope/app/recordings/{path.name}" for path in recordings} <= names
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
     chunks = {name for name in bundled if re.fullmatch(r"kvscope/static/chunks/[\w.-]+-[0-9A-Z]{8}\.js", name)}
-    entries = {f"kvscope/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
+    entries = {f"kvscope/static/{entry}" for entry in (*hatch_build.ENTRIES, hatch_build.WORKER, "embed.js")}
     sheets = [f"kvscope/static/{sheet}" for sheet in hatch_build.SHEETS]
     assert bundled == entries - set(sheets) | chunks
+    worker = archive.read(f"kvscope/static/{hatch_build.WORKER}").decode()
+    assert not re.search(r"\b(?:import|export)\b\s*[({\"'*]", worker), "it is a classic script"
     looks = [archive.read(sheet).decode() for sheet in sheets]
     assert not any("@import" in look for look in looks)
     assert all(name in look for name, look in zip(KNOWN_BY, looks, strict=True))
@@ -253,7 +337,8 @@ def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path, wheel: Pat
     assert stray == {"PKG-INFO"}
     assert {"kvscope/app/commands/cli.py", "tests/test_packaging.py"} <= files_of(unpacked)
     again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
-    assert sorted(again) == sorted(zipfile.ZipFile(wheel).namelist())
+    compiled = {hatch_build.ENGINE.as_posix()} if NO_ZIG else set()  # only the checkout has one then
+    assert sorted(again) == sorted(set(zipfile.ZipFile(wheel).namelist()) - compiled)
 
 
 def test_constraints_pin_public_versions_and_nothing_local() -> None:
