@@ -31,6 +31,14 @@ const saved = bootstrap.session ?? null;
 const inFile = saved?.file === true;
 const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
 const settings = storageOr(() => window.localStorage);
+/** Whether this device can compute: "offer", "default", or "". */
+const engine = /** @type {""|"offer"|"default"} */ (
+  (!bootstrap.embed && document.documentElement.dataset.engine) || ""
+);
+const device = engine !== "" && {
+  alone: engine === "default",
+  open: async (parts) => (await import("./engine/page/open.js")).openEngine(parts),
+};
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
 const inLesson = isPicture(window);
 const narrow = window.matchMedia(bootstrap.embed || inLesson ? "(max-width: 1099px)" : "(max-width: 719px)");
@@ -45,6 +53,7 @@ const store = createStore({
   sandboxed: window.origin === "null" && !ON_DISK,
   file: inFile,
   inSite: IN_SITE,
+  engine,
   embed: embed && { hide: embed.hide },
   speed: embed?.speed ?? 1,
   reducedMotion: stillness.matches,
@@ -52,7 +61,7 @@ const store = createStore({
 
 const stranger = inFile || embed !== null || window.origin === "null";
 const client = clientOf(
-  { settings, saved, stranger },
+  { settings, saved, stranger, device: device || null },
   {
     own: createOwnRuns(
       settings,

@@ -352,6 +352,11 @@ class FakeService:
         told = {"loss": 1.4, "perplexity": 4.0} if len(ids) > 1 else {"loss": None, "perplexity": None}
         return {"positions": positions, **told, "bytes": {"logits": 4 * len(ids), "last_logits": 4, "kv": len(ids)}}
 
+    def browser_model(self, base: str, wasm: str) -> dict[str, Any]:
+        """Of files that are not there."""
+        files = {name: {"file": f"{name}.js", "bytes": 1, "sha256": "0" * 64} for name in ("details", "wasm")}
+        return {"format": 1, "model": self.info, "bytes": 2, "parts": [], **files}
+
     def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
         ids = [ord(character) % VOCAB for character in (f"<{prompt}>" if chat else prompt)]
         return {"tokens": [_token(number) for number in ids[:MOST_TOKENS]], "count": len(ids), "limit": MOST_TOKENS}

@@ -1,6 +1,7 @@
 /** The page's client for the HTTP and Socket.IO interfaces. */
 
 import { msg } from "../words/msg.js";
+import { HERE, isHere, LOADING_HERE } from "./device.js";
 import { decodeFrame, decodeSafetensors } from "./frames.js";
 import { NOT_STORED, Problem, problemOf } from "./problem.js";
 import { readFrames } from "./read-frames.js";
@@ -188,6 +189,18 @@ export function createClient({
     /** Begins to load a model.  @throws {Problem} */
     loadModel: (model) => post("/api/models/load", { model }),
 
+    /** The model on this device. */
+    here: {
+      /** @returns {Promise<{model: Object, bytes: number, stored: number, metered: boolean}>}  @throws {Problem} */
+      describe: async () => (await request(HERE)).json(),
+      /** Begins to load it; it then computes the runs that this page starts.  @throws {Problem} */
+      load: () => request(HERE, { method: "POST" }),
+      /** Stops loading it; what is stored stays, and the next time only the rest is downloaded.  @throws {Problem} */
+      cancel: () => request(LOADING_HERE, { method: "DELETE" }),
+      /** Removes it.  @throws {Problem} */
+      remove: () => request(HERE, { method: "DELETE" }),
+    },
+
     /** @returns {Promise<{id: string, url: string}>}  @throws {Problem} */
     start: async (settings) => untilStarted(await post("/api/runs", settings)),
 
@@ -309,6 +322,9 @@ export function createClient({
     /** @returns {Promise<Object>} the manifest of a saved session (docs/sessions.md)  @throws {Problem} */
     manifest: async (id, { signal }) => (await request(ofSession(id), { signal })).json(),
 
+    /** @returns {Promise<Blob>} a run of this device as a file  @throws {Problem} */
+    file: async (run) => (await request(`${at(run)}.safetensors`)).blob(),
+
     /** @returns {string} the path of a session as a file; `level`: the exact values in a page, null for everything stored */
     fileOf,
 
@@ -337,7 +353,15 @@ export function createClient({
     },
 
     watch: (run, after, handlers) =>
-      watch({ run, after, handlers, frames, openSocket, grows: connect !== null && !isSaved(run), presence }),
+      watch({
+        run,
+        after,
+        handlers,
+        frames,
+        openSocket,
+        grows: connect !== null && !isSaved(run) && !isHere({ id: run }),
+        presence,
+      }),
   };
 }
 

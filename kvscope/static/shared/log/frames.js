@@ -8,7 +8,7 @@ const HEADER_LENGTH_BYTES = 8;
 const STREAM_LENGTH_BYTES = 4;
 
 /** As `VERSION` in model/log/frames.py; a test compares them. */
-const VERSION = "2";
+export const VERSION = "2";
 
 /**
  * Converts half-precision bits to a number (IEEE 754 binary16).

@@ -73,7 +73,7 @@ export function fetchUnder(path, options = {}) {
  * @param {string} path from the root
  * @returns {Promise<any>} its data; rejects when the script cannot be loaded
  */
-function loadScript(path) {
+export function loadScript(path) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     /** @type {HTMLScriptElement|null} */

@@ -10,7 +10,7 @@ import { fileSource } from "./file-source.js";
 
 const NOT_INSIDE = {
   title: msg`Not in this site`,
-  detail: msg`This site was written without a model and contains only what was recorded. Run KVScope to compute this.`,
+  detail: msg`This site has only what was recorded for this page. Run KVScope to compute this.`,
   status: 409,
 };
 

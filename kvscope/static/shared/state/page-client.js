@@ -2,6 +2,7 @@
 
 import { io } from "socket.io-client";
 import { createClient } from "../log/client.js";
+import { deviceSource } from "../log/device.js";
 import { fileSource } from "../log/file-source.js";
 import { followPresence } from "../log/presence.js";
 import { fetchUnder, IN_SITE, under } from "../log/root.js";
@@ -17,13 +18,14 @@ export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const connect = () => io({ path: under("/socket.io/"), transports: ["websocket"] });
 
 /**
- * @param {{settings: Object, saved: Object|null, stranger: boolean}} page `saved`: the session that it shows
+ * @param {{settings: Object, saved: Object|null, stranger: boolean, device?: {alone: boolean, open: (parts: any) => Promise<import("../log/device.js").Engine>}|null}} page `saved`: the session
+ *   that it shows; `device`: how this device can compute, as `deviceSource` takes it
  * @param {Object} [more] further parts of `createClient`
  */
-export function clientOf({ settings, saved, stranger }, more = {}) {
+export function clientOf({ settings, saved, stranger, device = null }, more = {}) {
   const identity = identityOf(settings, stranger);
   return createClient({
-    fetch: saved?.file ? fetchFromFile() : fetchUnder,
+    fetch: saved?.file ? fetchFromFile() : device ? deviceSource({ fetch: fetchUnder, ...device }) : fetchUnder,
     upload,
     connect: IN_SITE ? null : connect,
     saved,

@@ -29,7 +29,7 @@ export function createReadiness({ store, client, delay, onReady }) {
         if (!disposed) onReady();
         break;
       }
-      if (readiness.state === "none") break;
+      if (readiness.state === "none" || readiness.state === "offered") break;
       const failed = readiness.state === "failed";
       if (failed && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
       await delay(failed ? SLOW_POLL_MS : POLL_MS);

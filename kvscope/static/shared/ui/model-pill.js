@@ -46,6 +46,7 @@ function Loading({ readiness }) {
   if (state === "failed") return html`<span class="cut" title=${message}>${msg`model not loaded`}</span>`;
   if (state === "none") return html`<span class="cut" title=${message}>${msg`no model`}</span>`;
   if (state === "unreachable") return html`<span class="cut">${msg`server not reached`}</span>`;
+  if (state === "offered") return html`<span class="cut" title=${message}>${msg`no model yet`}</span>`;
   const known = total > 0;
   return html`
     <span class="cut">${message || msg`starting`}</span>

@@ -49,7 +49,7 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
       </span>
     </div>
     <p class="muted small">${msg`The model computes this run again with these changes. Prompt and settings stay the same.`}</p>
-    <form class="stack" onSubmit=${send} novalidate>
+    <form class="stack" novalidate>
       ${changing.resumed && html`<${Resumed} dispatch=${dispatch} />`}
       <${List} changes=${changes} problem=${problem} state=${state} dispatch=${dispatch} client=${client} panel=${panel} />
       <${Add} state=${state} dispatch=${dispatch} />
@@ -57,7 +57,7 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
         ${problem && !changeNamedBy(problem) && html`<p class="word-bad small" role="alert">${problem.message}</p>`}
         ${refusal && html`<p class="word-bad small">${refusal}</p>`}
         <p class="line">
-        <button class="run-button strong nowrap still" type="submit" disabled=${!changes.length || !ready || Boolean(refusal)} aria-disabled=${busy}>
+        <button class="run-button strong nowrap still" type="submit" disabled=${!changes.length || !ready || Boolean(refusal)} aria-disabled=${busy} onClick=${send}>
           <${Icon} name="play" />${busy ? msg`Waiting…` : msg`Run with changes`}
         </button>
         ${!ready && html`<span class="muted small">${msg`This needs the model, which is not ready.`}</span>`}

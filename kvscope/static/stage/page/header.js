@@ -32,11 +32,11 @@ export function Header({ state, dispatch, controller, client }) {
               <//>
               <div class="openers line wide">
                 <${Recorded} state=${state} dispatch=${dispatch} controller=${controller} />
-                ${!state.sandboxed && !state.file && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
+                ${!state.sandboxed && !state.file && !state.inSite && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
               </div>`
       }
       <div class="header-end line push">
-        ${state.file || state.inSite || isOfOtherModel(state.run, state.readiness.model) ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
+        ${state.file || (state.inSite && state.engine === "") || isOfOtherModel(state.run, state.readiness.model) ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
         <${SearchButton} onClick=${() => openStageSearch(dispatch)} />
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button

@@ -3,33 +3,43 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { ending } from "../../shared/facts/endings.js";
-import { integer } from "../../shared/facts/format.js";
+import { bytesShort, integer } from "../../shared/facts/format.js";
 import { stepCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { unloadedModel } from "../facts/models.js";
+import { canComputeHere, computesHere } from "../state/run-request.js";
+
+/** Views of exact values. */
+const EXACT = ["block", "pair", "model", "effects"];
+/** Statuses of a server that can start no run now: too many requests, not ready, no room. */
+const FULL = [429, 503, 507];
 
 export function Messages({ state, dispatch, client, controller }) {
   const { problem, held, waits, connected, readiness, run, embed } = state;
   // A page inside another one needs no model, and its reader cannot do anything about it.
   const unloaded = unloadedModel(state);
   const failed = readiness.state === "failed" && !embed;
+  const offered = readiness.state === "offered" && run?.saved && !state.asking && EXACT.includes(state.selection.view);
+  const here = canComputeHere(state) ? () => controller.runHere() : null;
   return html`
     <div class="messages">
       ${unloaded && html`<${Unloaded} model=${unloaded} onLoad=${() => controller.loadModel(unloaded.name)} />`}
-      ${failed && !problem && html`<${ModelFailed} message=${readiness.message} />`}
-      ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
-      ${waits && html`<${Queued} waits=${waits} onCancel=${() => client.remove(waits.id)} />`}
+      ${offered && html`<${LoadHere} onLoad=${controller.loadModelHere} />`}
+      ${failed && (!problem || problem.continues) && html`<${ModelFailed} message=${readiness.message} onAgain=${computesHere(state) ? controller.loadModelHere : null} />`}
+      ${held && html`<${Held} readiness=${readiness} onHere=${here} onCancel=${controller.cancelWaiting} />`}
+      ${waits && html`<${Queued} waits=${waits} onHere=${here} onCancel=${() => client.remove(waits.id)} />`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
       ${state.caughtUp > 0 && html`<${CaughtUp} steps=${state.caughtUp} dispatch=${dispatch} />`}
-      ${problem && html`<${ProblemMessage} problem=${problem} onContinue=${problem.continues && controller.continueRun} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
+      ${problem && html`<${ProblemMessage} problem=${problem} onHere=${FULL.includes(problem.status) ? here : null} onContinue=${problem.continues && controller.continueRun} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
     </div>
   `;
 }
 
-function ModelFailed({ message }) {
+function ModelFailed({ message, onAgain }) {
   return html`
     <p class="message line on-line" data-tone="bad" role="alert">
       <strong>${msg`The model could not be loaded.`}</strong> <span>${message} ${msg`Recorded runs still play.`}</span>
+      ${onAgain && html`<button class="button push" type="button" onClick=${onAgain}>${msg`Load it again`}</button>`}
     </p>
   `;
 }
@@ -43,16 +53,33 @@ function Unloaded({ model: { name, refusal }, onLoad }) {
   `;
 }
 
-function Held({ onCancel }) {
+/** In a static site: the model that computed the run can compute its exact values here. */
+function LoadHere({ onLoad }) {
   return html`
     <p class="message line on-line" role="status">
-      <span>${msg`Your run starts as soon as the model is ready.`}</span>
+      <span>${msg`This view shows exact values. The model computes them on this device, inside this page, when it is loaded.`}</span>
+      <button class="button push" type="button" id="load-here" onClick=${onLoad}>${msg`Load the model`}</button>
+    </p>
+  `;
+}
+
+function Held({ readiness: { message, done, total }, onHere, onCancel }) {
+  const progress = total > 0 ? msg`${message}: ${bytesShort(done)} of ${bytesShort(total)}.` : "";
+  return html`
+    <p class="message line on-line" role="status">
+      <span>${msg`Your run starts as soon as the model is ready.`} ${progress}</span>
+      ${onHere && html`<${Here} onClick=${onHere} />`}
       <button class="button push" type="button" onClick=${onCancel}>${msg`Cancel`}</button>
     </p>
   `;
 }
 
-function Queued({ waits, onCancel }) {
+/** Computes on this device instead: the model is downloaded first. */
+function Here({ onClick }) {
+  return html`<button class="button push" type="button" title=${msg`Downloads the model to this device, then runs it inside this page. What you type stays here.`} onClick=${onClick}>${msg`Run on this device`}</button>`;
+}
+
+function Queued({ waits, onHere, onCancel }) {
   const { place, estimate_s: estimate } = waits;
   const seconds = integer(estimate ?? 0);
   const text = [
@@ -69,6 +96,7 @@ function Queued({ waits, onCancel }) {
   return html`
     <p class="message line on-line" role="status" id="queued">
       <span>${text.filter(Boolean).join(" ")}</span>
+      ${onHere && html`<${Here} onClick=${onHere} />`}
       <button class="button push" type="button" onClick=${onCancel}>${msg`Cancel`}</button>
     </p>
   `;
@@ -97,7 +125,7 @@ function CaughtUp({ steps, dispatch }) {
   `;
 }
 
-function ProblemMessage({ problem, onContinue, onDismiss }) {
+function ProblemMessage({ problem, onHere, onContinue, onDismiss }) {
   const { title, detail, field, limit, retryAfter } = problem;
   const named = [field, limitInWords(limit)].filter(Boolean).join(", ");
   return html`
@@ -106,6 +134,7 @@ function ProblemMessage({ problem, onContinue, onDismiss }) {
       <span>
         ${detail}${named && ` (${named})`}${retryAfter ? ` ${msg`Try again in ${retryAfter} s.`}` : ""}
       </span>
+      ${onHere && html`<${Here} onClick=${onHere} />`}
       ${onContinue && html`<button class="button push" type="button" onClick=${onContinue}>${msg`Continue from its log`}</button>`}
       <button class=${onContinue ? "button" : "button push"} type="button" onClick=${onDismiss}>${msg`Dismiss`}</button>
     </p>

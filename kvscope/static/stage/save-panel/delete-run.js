@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { bytesShort, integer } from "../../shared/facts/format.js";
+import { isHere } from "../../shared/log/device.js";
 import { under } from "../../shared/log/root.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 
@@ -22,14 +23,14 @@ export function DeleteRun({ state, client }) {
   };
   const question = html`<strong>${msg`Delete this run?`}</strong>`;
   return html`
-    <button class="delete-run muted" type="button" title=${msg`Deletes this run from the server`} onClick=${() => dialog.current.showModal()}>
+    <button class="delete-run muted" type="button" title=${isHere(run) ? msg`Deletes this run` : msg`Deletes this run from the server`} onClick=${() => dialog.current.showModal()}>
       ${msg`Delete`}
     </button>
     <dialog class="delete-dialog popover" ref=${dialog} aria-label=${msg`Delete this run`}>
       <p>
         ${nodes`${question} This also deletes its twins and beam searches, and cannot be undone. Its branches and its shared links stay.`}
       </p>
-      <p class="muted">${retentionSentence(limits)}</p>
+      <p class="muted">${isHere(run) ? HERE_ALONE : retentionSentence(limits)}</p>
       ${refusal && html`<p role="alert">${refusal}</p>`}
       <p class="line delete-actions">
         <button class="button" type="button" onClick=${() => dialog.current.close()}>${msg`Keep it`}</button>
@@ -38,6 +39,8 @@ export function DeleteRun({ state, client }) {
     </dialog>
   `;
 }
+
+const HERE_ALONE = msg`It is in this page alone, and gone when the page closes.`;
 
 /** @returns {string} how long the server keeps a run that nobody deletes */
 function retentionSentence({ keep_days: days, disk_bytes: bytes }) {

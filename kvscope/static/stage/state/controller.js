@@ -13,7 +13,7 @@ import { createModelPolling } from "./model-polling.js";
 import { createOpening } from "./opening.js";
 import { followOriginal } from "./original.js";
 import { createRunControl } from "./run-control.js";
-import { requestProblem } from "./run-request.js";
+import { computesHere, requestProblem } from "./run-request.js";
 
 const NO_BRANCH = msg`The branch could not be started`;
 
@@ -76,6 +76,16 @@ export function createController({ store, client, saved = null, storage, delay }
     } catch (problem) {
       if (problem.status === 503) hold();
       else dispatch({ type: "problem", problem });
+    }
+  };
+
+  /** Loads the model on this device; `then` is called when it has begun. */
+  const loadHere = async (then) => {
+    try {
+      await client.here.load();
+      then();
+    } catch (problem) {
+      dispatch({ type: "problem", problem });
     }
   };
 
@@ -192,9 +202,30 @@ export function createController({ store, client, saved = null, storage, delay }
       const problem = requestProblem(state(), limits);
       if (opening) return;
       if (problem) dispatch({ type: "problem", problem });
+      else if (model.state === "offered" || (model.state === "failed" && computesHere(state()))) loadHere(hold);
       else if (model.state === "failed") dispatch({ type: "problem", problem: modelFailed(model) });
       else if (["ready", "unloaded"].includes(model.state)) start();
       else hold();
+    },
+
+    /** The run no longer waits for its model. If that is loading on this device, it stops. */
+    async cancelWaiting() {
+      dispatch({ type: "hold", held: false });
+      if (!computesHere(state())) return;
+      dispatch({ type: "here", here: false });
+      await client.here.cancel().catch(() => {});
+      readiness.poll();
+    },
+
+    /** Loads the model on this device, without a run. */
+    loadModelHere: () => loadHere(readiness.poll),
+
+    /** Computes the run that waits for a server, and the next ones, on this device. */
+    async runHere() {
+      const { waits } = state();
+      dispatch({ type: "here", here: true });
+      if (waits) client.remove(waits.id).catch(() => {});
+      await loadHere(hold);
     },
 
     /** Looks again which models are loaded. */

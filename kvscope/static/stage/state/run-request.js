@@ -18,9 +18,22 @@ export const NUMBERS = [
   { name: "max_new_tokens", label: msg`new tokens`, step: 1, width: 3, drawn: false },
 ];
 
-/** @returns {boolean} whether the viewer can run their own prompt: not in an embed, a file, a static site or a frame without an origin */
-export function canAsk({ embed, file, inSite, sandboxed }) {
-  return !embed && !file && !inSite && !sandboxed;
+/**
+ * @returns {boolean} whether the viewer can run their own prompt: not in an embed or a file; in a static site, if this device can
+ *   compute; in a frame without an origin, not on a server
+ */
+export function canAsk({ embed, file, inSite, engine, sandboxed }) {
+  return !embed && !file && (inSite ? engine !== "" : !sandboxed);
+}
+
+/** @returns {boolean} whether this device computes the runs that this page starts */
+export function computesHere({ engine, here, inSite }) {
+  return engine === "default" || (engine !== "" && (here || inSite));
+}
+
+/** @returns {boolean} whether this device can be chosen instead of the server */
+export function canComputeHere(state) {
+  return state.engine !== "" && !computesHere(state);
 }
 
 /** @returns {boolean} whether the prompt form is open; it is always open while there is no run to show */

@@ -89,6 +89,10 @@ export const initialState = {
   file: false,
   /** Whether the page is a file of a static site. */
   inSite: false,
+  /** Whether this device can compute, and whether it does so without being chosen. @type {""|"offer"|"default"} */
+  engine: "",
+  /** Whether this device computes the runs that this page starts, instead of a server. */
+  here: false,
   /** {hide}: the parts that are left out inside another page; null if the page is not embedded. */
   embed: null,
   printing: false,
@@ -118,6 +122,7 @@ const REDUCERS = {
   motion: (_state, { reducedMotion }) => ({ reducedMotion }),
   speed: (_state, { speed }) => ({ speed }),
   problem: (_state, { problem }) => ({ problem, held: false, opening: false, branching: null }),
+  here: (_state, { here }) => ({ here }),
   hold: (_state, { held }) => ({ held, problem: null }),
 
   /** The position of the new run in the queue; null if it is not queued. */

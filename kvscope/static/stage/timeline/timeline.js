@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { fixed } from "../../shared/facts/format.js";
 import { settingsOfRun } from "../../shared/facts/settings.js";
+import { isHere } from "../../shared/log/device.js";
 import { ownRunAt } from "../../shared/log/root.js";
 import { slowdownOf } from "../../shared/state/player.js";
 import { Fetched } from "../../shared/ui/fetched.js";
@@ -11,6 +12,7 @@ import { msg } from "../../shared/words/msg.js";
 import { ChangedLine } from "../changes/changed-line.js";
 import { compareLink, idOf } from "../facts/compare-link.js";
 import { DeleteRun } from "../save-panel/delete-run.js";
+import { SaveHere } from "../save-panel/save-here.js";
 import { ShareButton } from "../save-panel/share-button.js";
 import { canAsk } from "../state/run-request.js";
 import { Answer } from "./answer.js";
@@ -52,7 +54,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
 }
 
 function AnswerActions({ state, dispatch, client, split, onSplit }) {
-  const { run, embed, file, inSite, sandboxed } = state;
+  const { run, embed, file, inSite, engine, sandboxed } = state;
   return html`<div class="answer-actions row">
     <button
       class="button is-large strong nowrap still is-quiet" type="button" disabled=${!run?.open} aria-pressed=${split} title=${msg`Token by token, with times`} onClick=${onSplit}
@@ -61,15 +63,16 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
     ${
       !embed &&
       !file &&
-      !inSite &&
+      (!inSite || engine !== "") &&
       html`<button
-        class="button is-large strong nowrap still" id="ask" type="button" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : msg`Run your own prompt, with all settings`}
+        class="button is-large strong nowrap still" id="ask" type="button" disabled=${sandboxed && !inSite} title=${sandboxed && !inSite ? SANDBOXED : msg`Run your own prompt, with all settings`}
         onClick=${() => dispatch({ type: "ask", asking: true })}
       >${msg`Try your own`}</button>`
     }
-    ${!embed && inSite && html`<a class="button is-large strong nowrap still" id="ask" href=${ownRunAt("/")} target="_blank" rel="noopener">${msg`Try your own`}</a>`}
-    ${!embed && !file && !run?.saved && html`<${ShareButton} key=${run?.id} state=${state} dispatch=${dispatch} client=${client} />`}
-    ${!embed && !file && !sandboxed && run?.open && html`<${CompareLink} run=${run} />`}
+    ${!embed && inSite && engine === "" && html`<a class="button is-large strong nowrap still" id="ask" href=${ownRunAt("/")} target="_blank" rel="noopener">${msg`Try your own`}</a>`}
+    ${!embed && !file && !run?.saved && !(inSite && isHere(run)) && html`<${ShareButton} key=${run?.id} state=${state} dispatch=${dispatch} client=${client} />`}
+    ${isHere(run) && html`<${SaveHere} run=${run} client=${client} />`}
+    ${!embed && !file && !sandboxed && run?.open && !isHere(run) && html`<${CompareLink} run=${run} />`}
     <${Pace} state=${state} />
   </div>`;
 }

@@ -90,6 +90,7 @@ test("exact values of a saved run need its model, and a loading model does not h
   assert.equal(modelFor(run, { state: "ready", model: model("a") }), "ready");
   assert.equal(modelFor(run, { state: "ready", model: model("b") }), "none");
   assert.equal(modelFor(run, { state: "loading", model: null }), "loading");
+  assert.equal(modelFor(run, { state: "offered", model: null }), "loading");
   assert.equal(modelFor(run, { state: "failed", model: null }), "none");
   assert.equal(modelFor(run, { state: "unreachable", model: null }), "none");
   const live = { ...run, saved: null };

@@ -85,7 +85,7 @@ test("a request that needs a model is refused without a request", async () => {
     const method = ["/api/runs", "/api/index"].includes(path) ? "POST" : "GET";
     const response = await fetch(path, { method });
     assert.equal(response.status, 409, path);
-    assert.match((await response.json()).detail, /without a model/);
+    assert.match((await response.json()).detail, /only what was recorded/);
   }
   assert.deepEqual(loaded, []);
 });

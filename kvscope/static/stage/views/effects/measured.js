@@ -32,7 +32,7 @@ export function Measured({ measurement, label, name, run, readiness }) {
 
 function note(status, model, done, count, msLeft, problem) {
   if (status === "failed") return problem.detail || problem.title || msg`The server does not respond.`;
-  if (model !== "ready") return msg`The model is loading.`;
+  if (model !== "ready") return msg`This needs the model, which is not ready.`;
   if (status === "stopped") return msg`Stopped after ${done} of ${count}.`;
   if (status === "running" && msLeft !== null)
     return msg`${done} of ${count}, about ${milliseconds(msLeft)} left (estimated)`;

@@ -51,6 +51,7 @@ function Awaited() {
 const WHY = {
   loading: msg`Asking the model…`,
   none: msg`Exact values are not stored with this session, and its model cannot be asked for them here.`,
+  unavailable: msg`The exact values come from the model, which is not ready.`,
   damaged: msg`The exact values stored with this session are damaged.`,
   failed: msg`The model did not give the exact values.`,
 };

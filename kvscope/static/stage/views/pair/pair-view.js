@@ -22,6 +22,7 @@ const NOTES = {
 /** Why no exact values are available. */
 const MISSING = {
   none: `${msg`Exact values are not stored with this session, and its model cannot be asked for them here.`} ${TO_GET_THEM}`,
+  unavailable: msg`The exact values come from the model, which is not ready.`,
   damaged: msg`The exact values stored with this session are damaged.`,
   failed: msg`The model did not give the exact values.`,
 };

@@ -43,7 +43,7 @@ export function Why({ path, run, step, text, most, search, lookup, branching, on
 
 function waitingText(word, { status, problem }) {
   if (!word) return null;
-  if (status === "unavailable") return msg`The model is loading. You can look up any word when it is ready.`;
+  if (status === "unavailable") return msg`The model is not ready. You can look up any word when it is.`;
   if (status === "none")
     return msg`The logits of other tokens are not stored with this session, and its model cannot be asked for them here. You can look up the listed tokens.`;
   if (status === "failed") return problem.detail || problem.title;

@@ -1,0 +1,118 @@
+/** The model on this device: whether it is offered, how far it is downloaded, and the worker that computes with it. */
+
+import { Problem } from "../../shared/log/problem.js";
+import { msg } from "../../shared/words/msg.js";
+import { createEngine } from "./engine.js";
+
+/**
+ * @typedef {Object} Device
+ * @property {"offered"|"loading"|"ready"|"failed"} state
+ * @property {number} done bytes of the model that are in memory
+ * @property {number} total bytes of the model, 0 until its description is read
+ * @property {number} stored bytes of it that an earlier visit stored
+ * @property {string} message
+ * @property {Object|null} model as an `open` frame describes it
+ * @property {boolean} metered whether the connection may cost money
+ *
+ * @param {Object} parts
+ * @param {ReturnType<typeof import("../weights/weights.js").createWeights>} parts.weights
+ * @param {() => Promise<Worker>} parts.startWorker
+ * @param {(frames: {run: string, payloads: Uint8Array[], closed: boolean}) => void} parts.onFrames
+ * @param {() => void} parts.onLost called when the worker has ended by itself
+ */
+export function createDevice({ weights, startWorker, onFrames, onLost }) {
+  /** @type {Device} */
+  let device = {
+    state: "offered",
+    ...{ done: 0, total: 0, stored: 0, message: "", model: null },
+    metered: weights.isMetered(),
+  };
+  let loading = /** @type {AbortController|null} */ (null);
+  const listeners = new Set();
+  const change = (next) => {
+    device = { ...device, ...next };
+    for (const listener of listeners) listener(device);
+  };
+
+  const engine = createEngine({
+    start: startWorker,
+    onFrames,
+    onLost() {
+      onLost();
+      if (device.state === "ready") change({ state: "failed", message: msg`The model on this device has stopped.` });
+    },
+  });
+
+  /** Reads the sizes, so that they can be said before anything large is requested.  @throws {Problem} */
+  const describe = async () => {
+    const described = await weights.describe();
+    const { model, bytes: total } = described;
+    change({ total, stored: await weights.stored(), model });
+    return described;
+  };
+
+  /** Downloads what is missing of the model, and starts the engine. */
+  const load = async () => {
+    if (device.state === "loading" || device.state === "ready") return;
+    const own = new AbortController();
+    const { signal } = own;
+    loading = own;
+    change({ state: "loading", done: 0, message: msg`Loading the model on this device` });
+    try {
+      const { model: info, limits } = await describe();
+      const [wasm, { packed, tokenizer }] = await Promise.all([weights.wasm(signal), weights.details(signal)]);
+      signal.throwIfAborted();
+      await engine.begin();
+      await engine.call("load", { wasm, info, packed, tokenizer, limits });
+      await weights.fetchAll({
+        signal,
+        take: (offset, bytes) => engine.call("part", { offset, bytes }, [bytes.buffer]),
+        onProgress: (done) => change({ done }),
+      });
+      change({ state: "ready", message: "" });
+    } catch (problem) {
+      if (loading !== own) return; // stopped, and perhaps begun again
+      change({ state: "failed", message: problem.detail || problem.message });
+      engine.end();
+    }
+  };
+
+  /** Stops loading, or the engine. */
+  const stop = () => {
+    loading?.abort();
+    loading = null;
+    change({ state: "offered", message: "", done: 0 });
+    engine.end();
+  };
+
+  return {
+    state: () => device,
+    describe,
+    load,
+    cancel: stop,
+    call: engine.call,
+
+    /** Removes what is stored of the model, and ends the engine. */
+    async remove() {
+      stop();
+      await weights.remove();
+      change({ stored: 0 });
+    },
+
+    /** @returns {() => void} stops calling the listener */
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+
+    /** @throws {Problem} unless the model is ready */
+    mustBeReady() {
+      if (device.state === "ready") return;
+      throw new Problem({
+        title: msg`The model is not loaded`,
+        detail: msg`The model on this device is not loaded.`,
+        status: 503,
+      });
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * The engine in its Web Worker: answers calls of the page (page/engine.js) and sends the frames that its runs add to their logs.
+ *
+ * A call is {id, call, argument}; its answer {id, value} or {id, problem}. Frames are {frames: {run, payloads, closed}}.
+ */
+
+import { msg } from "../shared/words/msg.js";
+import { editsOf } from "./answers/edits.js";
+import { ANSWERS } from "./answers/index.js";
+import { createRemembered } from "./answers/remembered.js";
+import { OutOfMemory } from "./native/memory.js";
+import { createModel } from "./native/model.js";
+import { Refused } from "./refused.js";
+import { createService } from "./runs/service.js";
+import { createTokenizer } from "./text/tokenizer.js";
+
+/** The cache has room for so many of the longest runs: the rows of ended ones stay for branches. */
+const RUNS_IN_CACHE = 2;
+
+/** @param {{postMessage: Function, onmessage: Function|null}} port of the worker */
+export function serve(port) {
+  /** What `load` makes. @type {import("./answers/rows.js").Engine|null} */
+  let engine = null;
+  let computing = false;
+
+  const sendFrames = (run, frames, closed) => {
+    port.postMessage(
+      { frames: { run, payloads: frames, closed } },
+      frames.map(({ buffer }) => buffer),
+    );
+  };
+
+  const compute = async () => {
+    if (computing) return;
+    computing = true;
+    // Calls are answered between two passes.
+    do await nextTask();
+    while (engine.service.advance());
+    computing = false;
+  };
+
+  const calls = {
+    async load({ wasm, packed, info, tokenizer: described, limits }) {
+      const { instance } = await compiled(wasm);
+      const model = createModel({ instance, packed, positions: RUNS_IN_CACHE * limits.positions });
+      const tokenizer = await createTokenizer(described);
+      const service = createService({
+        ...{ model, info, cost: packed.cost, limits, tokenizer, onFrames: sendFrames },
+        editsOf: (run) => editsOf(engine, run),
+        now: () => performance.now(),
+      });
+      engine = { model, service, tokenizer, info, limits, remembered: createRemembered() };
+    },
+    part: ({ offset, bytes }) => engine.model.load(offset, bytes),
+    start: (request) => starting(() => engine.service.start(request)),
+    resume: (request) => starting(() => engine.service.resume(request)),
+    control: ({ run, action }) => starting(() => engine.service.control(run, action)),
+    remove: ({ run }) => engine.service.remove(run),
+    answer({ question, log, parameters }) {
+      const answer = ANSWERS[question];
+      if (!answer) throw new Refused(409, msg`The model on this device does not compute this. It needs a server.`);
+      return answer(engine, log, parameters);
+    },
+  };
+
+  const starting = (act) => {
+    const value = act();
+    compute();
+    return value;
+  };
+
+  port.onmessage = async ({ data: { id, call, argument } }) => {
+    try {
+      port.postMessage({ id, value: await calls[call](argument) });
+    } catch (error) {
+      port.postMessage({ id, problem: problemOf(error) });
+    }
+  };
+}
+
+/** @throws {Refused} if the browser does not know all instructions of the code */
+async function compiled(wasm) {
+  try {
+    return await WebAssembly.instantiate(wasm, {});
+  } catch (error) {
+    if (!(error instanceof WebAssembly.CompileError)) throw error;
+    throw new Refused(
+      501,
+      msg`This browser cannot run the model: it has no WebAssembly with SIMD. Chrome 91, Firefox 89, Safari 16.4 and later have it.`,
+    );
+  }
+}
+
+function problemOf(error) {
+  if (error instanceof Refused) return error.problem;
+  const full = error instanceof OutOfMemory || error instanceof RangeError;
+  return { title: String(error.message ?? error), detail: String(error.message ?? error), status: full ? 507 : 500 };
+}
+
+/** @returns {Promise<void>} resolves in a new task, after messages that wait */
+function nextTask() {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+if (globalThis.document === undefined && "importScripts" in globalThis) serve(/** @type {any} */ (globalThis));
