@@ -33,6 +33,7 @@ def rooms(folder: str, names: str) -> Iterator[str]:
 ROOMS = {
     "model": (
         *rooms("model", "work_folder.py settings.py api.py families.py packaged.py compiler.py prebuilt.py held.py"),
+        "model/data_script.py",
         *rooms("model", "gguf_header.py sources.py gguf_parts.py stored.py config.py companding.py hooks.py pieces.py"),
         *rooms(
             "model",
@@ -51,6 +52,9 @@ ROOMS = {
     "static": (
         *rooms("static/shared", "words/messages.js words/msg.js"),
         *rooms("static/shared", "draw log painting facts state loading find words ui code compare files share"),
+        *rooms(
+            "static/engine", "refused.js native log sampling text runs answers worker.js weights start-worker.js page"
+        ),
         *rooms("static/stage", "draw facts state ui"),
         *rooms("static", "gallery gallery.js"),
         *rooms("static/stage", "map look-here changes vocabulary next-token kv-cache time views inspector"),
@@ -127,9 +131,9 @@ def imports_of(part: str, inside: Inside = at_run_time) -> Imports:
 
 
 def page_of(path: str) -> str | None:
-    """The page that a module belongs to; None for what pages share, and for the embeds."""
+    """The page that a module belongs to; None for what pages share, the engine in the browser, and the embeds."""
     folder = path.removeprefix("static/").split("/")[0].removesuffix(".js")
-    return "stage" if folder == "main" else None if folder in ("shared", "embed") else folder
+    return "stage" if folder == "main" else None if folder in ("shared", "engine", "embed") else folder
 
 
 def sheet_imports() -> Imports:

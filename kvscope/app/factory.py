@@ -18,6 +18,7 @@ from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
     access,
+    browser_engine,
     by_hand,
     code,
     compare,
@@ -216,6 +217,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     app.register_blueprint(learn_reference.blueprint(recorded, examples))
     app.register_blueprint(state.blueprint(runs, sessions, budget, engine, scheduler, live, reads))
     app.register_blueprint(vocabulary.blueprint(engine, reads))
+    app.register_blueprint(browser_engine.blueprint(settings, engine, reads))
     access.declared(app.view_functions)  # undeclared views are not served
     return app
 

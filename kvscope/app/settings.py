@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Literal
 
 import platformdirs
 
@@ -19,6 +20,8 @@ DEFAULT_HUNG_AFTER_S = 4
 DEFAULT_MAX_DISK_BYTES = 10 * 10**9
 DEFAULT_ENGINE_CPUS = 2.0
 MAX_ENGINES = 64
+BrowserEngine = Literal["off", "offer", "default"]
+"""Whether visitors may run the model in their browsers: no; if they choose to; unless they choose the server."""
 DEFAULT_VIEWERS, DEFAULT_VIEWERS_PER_ADDRESS = 900, 200
 
 
@@ -50,6 +53,7 @@ class Settings:
     """Type in which the weights of linear layers and the embedding are stored: float32 or bfloat16."""
     compile: str = "auto"
     """Whether steps are compiled, which makes them faster: auto or off."""
+    browser_engine: BrowserEngine = "offer"
     open_browser: bool = False
     service: str = DEFAULT_SERVICE
     database_url: str | None = field(default=None, repr=False)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.processes
 INTERFACE = (
     *(f"log.{name}" for name in ("frames", "archive", "check", "schema", "reader", "untrusted")),
     *("api.", "settings.", "packaged.", "sources.", "stored.expected_bytes", "checkpoint.fetch.", "work_folder."),
-    *("by_hand.examples.", "source.listing.", "companding", "niceness.", "pieces."),
+    *("by_hand.examples.", "data_script.", "source.listing.", "companding", "niceness.", "pieces."),
 )
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")

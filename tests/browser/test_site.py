@@ -11,15 +11,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
 from kvscope.app.settings import Settings
+from tests.support.file_server import serving_files
 from tests.support.pages import NewPage
 from tests.support.runs import WORDS, share
 from tests.support.screens import PHONE, flaws, violations
@@ -33,13 +32,6 @@ ELSEWHERE = "https://kv.example/"
 TITLE = "A session of the site"
 """Of no other test: the site has the sessions that those have saved on the same server."""
 Check = Callable[[Frame], None]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Python's file server, which says nothing on the terminal."""
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
 
 @dataclass(frozen=True)
@@ -77,13 +69,8 @@ def site(_server: Server, short_run: str, installed: Path, tmp_path_factory: pyt
     env = {**os.environ, "PYTHONPATH": ""}
     done = subprocess.run(command, cwd=installed, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield Site(folder, f"http://127.0.0.1:{server.server_address[1]}/{BELOW}", session)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving_files(root) as url:
+        yield Site(folder, f"{url}{BELOW}", session)
 
 
 def stage(frame: Frame, opens: int = 3) -> None:

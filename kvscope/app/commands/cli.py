@@ -40,6 +40,7 @@ from kvscope.app.settings import (
     DEFAULT_VIEWERS_PER_ADDRESS,
     MAX_ENGINES,
     MAX_KEEP_RUNS_DAYS,
+    BrowserEngine,
     Settings,
     default_data_dir,
 )
@@ -90,6 +91,13 @@ accept_terms = click.option(
     default="auto",
     help="On a CPU, keep quantized GGUF weights as they are, and multiply them with native code that a C compiler "
     "compiles once or the wheel has. On a GPU, record decode steps as CUDA graphs.",
+)
+@click.option(
+    "--browser-engine",
+    type=click.Choice(get_args(BrowserEngine)),
+    default="offer",
+    help="Whether visitors may download the default model and run it in their browsers: off; offer, if they choose to; "
+    "default, unless they choose the server.",
 )
 @click.option(
     "--engines",

@@ -66,6 +66,8 @@ DESCRIBES = Access("anyone", "reports the state of the server", pages="any", eve
 TELLS = Access("anyone", "reports the state of the server", pages="any")
 DRAWS = Access("anyone", "draws stored data once", "reads", pages="any")
 PACKS = Access("anyone", "packs stored data once", "reads", pages="any", everywhere=True)
+PACKS_MODEL = Access("anyone", "packs the model once", "reads")
+HANDS_OUT = Access("anyone", "sends a file of the model")
 COMPUTES = Access("anyone", "computes", "reads")
 ANSWERS = Access("anyone", "computes", "reads", pages="stored")
 WORKS_OUT = Access("anyone", "computes a worked example", "reads", pages="any")

@@ -29,6 +29,8 @@ OPEN_PREFIXES = (
 """Paths that pages of other origins may read: what shows a saved session or a worked example, and the search. A
 sandboxed frame has no origin, so its modules, fonts and frames come from another one. Nothing under these paths depends
 on a cookie or a login."""
+WORKER = "/static/engine/worker.js"
+"""Compiles WebAssembly. A page does not; its worker has a policy of its own, with this script."""
 
 
 BARE: Mapping[str, str] = {
@@ -80,8 +82,9 @@ def _add_headers(frame_ancestors: str, response: Response) -> Response:
     is_embed = request.path.startswith(EMBED_PREFIX)
     framed_by = frame_ancestors if is_embed else "'self'"
     ancestors = "" if framed_by == ANYONE else f"; frame-ancestors {framed_by}"
+    compiles = " 'wasm-unsafe-eval'" if request.path == WORKER else ""
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' {EMPTY_STYLE}; "
+        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'{compiles}; style-src 'self' {EMPTY_STYLE}; "
         "img-src 'self' data: blob:; "
         f"object-src 'none'; base-uri 'none'; form-action 'self'{ancestors}"
     )

@@ -28,6 +28,7 @@ class Site:
     """One file of a site. `file`: its name. `address`: where the site will be served, with a final slash; "" if
     unknown. `server`: a KVScope on which visitors can start runs; "" for none. `nonce`: of its scripts and styles.
     `assets`: by page. `sessions`: saved sessions that are not recordings, as SessionStore.listed returns them.
+    `worker`: the script with the code of the engine in a visitor's browser; "" if the site has no engine.
     """
 
     file: str
@@ -36,6 +37,7 @@ class Site:
     nonce: str
     assets: Mapping[str, Assets]
     sessions: Sequence[Mapping[str, Any]]
+    worker: str = ""
 
     @property
     def root(self) -> str:

@@ -23,6 +23,7 @@ from kvscope.app.http.site import ENVIRONMENT, Assets, Site, file_of
 from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
+from kvscope.app.site.engine import SiteEngine, site_engine
 from kvscope.app.site.folder import CannotWrite, SiteFolder
 from kvscope.app.store.gallery import Recording, recordings_in
 from kvscope.app.store.sessions import Damaged, manifest_of
@@ -31,8 +32,9 @@ from kvscope.app.travel.page import frame_parts
 from kvscope.app.travel.page_parts import values_id
 from kvscope.app.travel.words import Share
 from kvscope.model.by_hand.examples import EXAMPLES
+from kvscope.model.data_script import data_script
 
-ASSETS, PAGES = "assets", "pages"
+ASSETS, PAGES, ENGINE = "assets", "pages", "engine"
 """Parts of the site besides its sessions."""
 REMEDY = {
     False: "It is left out. Restore it from a backup, or delete it: kvscope sessions delete {session}",
@@ -59,12 +61,14 @@ class Built:
 @dataclass(frozen=True, slots=True)
 class Options:
     """What to write. `server`, `address`: as in Site. `sessions`: ids to write besides the recordings; none: all saved
-    sessions.
+    sessions. `engine`: whether visitors can run a model in their browsers; `model`: which, as `--model` names it.
     """
 
     server: str = ""
     address: str = ""
     sessions: Sequence[str] = ()
+    engine: bool = False
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +93,18 @@ class NoEngines(Pool):
 
 
 def build_site(settings: Settings, out: Path, options: Options, report: Callable[[str], None]) -> Built:
-    """Writes the site. `report` receives lines about the progress. Raises CannotWrite, StoreError."""
+    """Writes the site. `report` receives lines about the progress. Raises CannotWrite, StoreError, and
+    Refused("model") if the model of an engine is not available or cannot run in a browser.
+    """
     folder = SiteFolder(out)
+    engine = site_engine(options.model, report) if options.engine else None
     host = urlsplit(options.address).hostname or "localhost"
     app = build(replace(settings, token=None, allowed_hosts=(host,)), engines_of=NoEngines, alone=False)
     parts: Parts = app.extensions["kvscope"]
     version = version_of(settings.recordings_dir, settings.more_lessons_dir)
     try:
         opening = opening_of(recordings_in(settings.recordings_dir))
-        return _Build(app, parts, folder, options, version).run(opening, report)
+        return _Build(app, parts, folder, options, version, engine).run(opening, report)
     finally:
         parts.runs.close()
 
@@ -105,8 +112,10 @@ def build_site(settings: Settings, out: Path, options: Options, report: Callable
 class _Build:
     """One build of a site into a folder."""
 
-    def __init__(self, app: Flask, parts: Parts, folder: SiteFolder, options: Options, version: str) -> None:
-        self._app, self._sessions, self._gallery = app, parts.sessions, parts.gallery
+    def __init__(
+        self, app: Flask, parts: Parts, folder: SiteFolder, options: Options, version: str, engine: SiteEngine | None
+    ) -> None:
+        self._app, self._sessions, self._gallery, self._engine = app, parts.sessions, parts.gallery, engine
         self._folder, self._options, self._version = folder, options, version
         self._client: Client = app.test_client()
         self._listed: list[dict[str, Any]] = []
@@ -117,7 +126,7 @@ class _Build:
         shipped = [card.id for card in self._gallery.cards()]
         self._listed = self._chosen(shipped)
         ids = [*shipped, *(session["id"] for session in self._listed)]
-        stamp = _stamp(self._version, self._options.server, self._options.address)
+        stamp = _stamp(self._version, self._options.server, self._options.address, self._worker)
         damaged, left_out, written = [], set[str](), 0
         for number, session in enumerate(ids, 1):
             unit = f"session {session}"
@@ -139,6 +148,8 @@ class _Build:
             self._folder.write(PAGES, stamp, dict(self._pages(opening, shown)))
         if not self._folder.is_written(ASSETS, self._version):
             self._folder.write(ASSETS, self._version, self._assets[1])
+        if self._engine and not self._folder.is_written(ENGINE, self._engine.stamp):
+            self._folder.write(ENGINE, self._engine.stamp, self._engine.files)
         return Built(len(shown), written, self._folder.finish(), damaged)
 
     def _chosen(self, shipped: Sequence[str]) -> list[dict[str, Any]]:
@@ -148,6 +159,10 @@ class _Build:
         if missing := names - {session["id"] for session in saved} - set(shipped):
             raise CannotWrite(f"There is no session {min(missing)!r}. `kvscope sessions list` lists all.")
         return [session for session in saved if not names or session["id"] in names]
+
+    @property
+    def _worker(self) -> str:
+        return self._engine.worker if self._engine else ""
 
     @cached_property
     def _assets(self) -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
@@ -226,7 +241,7 @@ class _Build:
     def _as_file(self, name: str, base: str) -> dict[str, Any]:
         """Returns the arguments of a request for a file of the site."""
         address, server = self._options.address, self._options.server
-        site = Site(name, address, server, self._version, self._assets[0], self._listed)
+        site = Site(name, address, server, self._version, self._assets[0], self._listed, self._worker)
         return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
 
 
@@ -248,9 +263,8 @@ def log_file(base: str, file: SessionFile) -> tuple[str, bytes]:
 
 
 def data_file(path: str, value: Any) -> tuple[str, bytes]:
-    """Returns a script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
-    text = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
-    return path[1:], f"(self.kvscopeData ??= {{}})[{json.dumps(path)}] = JSON.parse({text});\n".encode()
+    """Returns the name and content of a file that has a value as a script."""
+    return path[1:], data_script(path, value)
 
 
 def _stamp(*made_of: Any) -> str:
