@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
+from kvscope.app.engine.questions import Questions
 from kvscope.model.api import Refused
 from kvscope.model.data_script import bytes_script, stored_script
 from tests.support.over_http import NewClient, problem
@@ -132,3 +134,17 @@ def test_only_the_worker_may_compile_webassembly(client: FlaskClient) -> None:
     assert "'wasm-unsafe-eval'" in policy("/static/engine/worker.js").partition("script-src ")[2].partition(";")[0]
     for path in ("/", "/embed/by-hand/a", "/static/main.js", "/api/code", MODEL):
         assert "unsafe" not in policy(path), path
+
+
+def test_while_the_engine_starts_the_model_is_offered_as_it_was_packed_last(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def starts(*_arguments: Any, **_options: Any) -> Any:
+        raise EngineUnavailable("The model is loading.")
+
+    before = client.get(MODEL)
+    monkeypatch.setattr(Questions, "ask", starts)
+    assert client.get(MODEL).status_code == 503, "its files are not stored"
+    for name in ("details", "wasm"):
+        stored(name)
+    assert client.get(MODEL).data == before.data

@@ -97,7 +97,7 @@ function Queued({ waits, onHere, onCancel }) {
     <p class="message line on-line" role="status" id="queued">
       <span>${text.filter(Boolean).join(" ")}</span>
       ${onHere && html`<${Here} onClick=${onHere} />`}
-      <button class="button push" type="button" onClick=${onCancel}>${msg`Cancel`}</button>
+      <button class=${onHere ? "button" : "button push"} type="button" onClick=${onCancel}>${msg`Cancel`}</button>
     </p>
   `;
 }
