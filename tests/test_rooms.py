@@ -39,7 +39,7 @@ ROOMS = {
             "model",
             "grouped.py linear.py rope.py kv_cache.py windowed_cache.py region.py small_cache.py transformer.py",
         ),
-        *rooms("model", "niceness.py weights.py cuda_graphs.py checkpoint engine native"),
+        *rooms("model", "niceness.py weights.py checkpoint engine cuda_graphs.py native"),
         *rooms("model", "source activations by_hand log serving measure.py service"),
     ),
     "app": (

@@ -1,38 +1,47 @@
-"""Decode steps on a GPU as CUDA graphs: the fifty kernels of a block are launched at once, and so are the head's.
+"""Decode steps on a GPU as CUDA graphs: all kernels of a step are launched at once, with those for what frames show.
 
 A graph (https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs) uses the same memory and shapes each time.
-So the blocks and the head are recorded for each number of sequences and each number of keys, rounded up. A pass copies
-its input to the memory that the graphs read, and masks the keys beyond its own. Outputs stay until the next pass.
+So a step is recorded for each number of sequences and each number of keys, rounded up. A pass copies its input to the
+memory that the graph reads, and masks the keys beyond its own. The graph joins what is shown of the pass, and one copy
+brings it to the host, the only time that the host waits. Outputs stay until the next pass.
 
-A graph that misses some of the work would show old values as new ones. So each new graph is compared, on other rows,
+A graph that misses some of the work would show old values as new ones. So each new graph is compared, on other tokens,
 with the modules that it was recorded from.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from kvscope.model.api import ComputedBy
-from kvscope.model.hooks import HookPoint, hook_points, observing
+from kvscope.model.engine.batch import hidden_keys
+from kvscope.model.engine.capture import Capture, CapturedRows, captured_rows
+from kvscope.model.engine.changes import Changing, Edit
+from kvscope.model.engine.distribution import Distribution, described, distributions, sums
+from kvscope.model.engine.packing import Like, pack, unpack
+from kvscope.model.engine.runner import Observers
+from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.transformer import AttentionGroup, Batch, Rope, Transformer
+from kvscope.model.transformer import AttentionGroup, Batch, Transformer
 
 KEYS = 128
 """The number of keys in a graph is a multiple of this."""
 MAX_SIZES = 32
 """Number of sizes whose graphs stay in memory; the least recently used is dropped first."""
 CLOSE = 1e-3
-"""Largest difference between a graph's values and the modules' values, as a share of the largest value."""
+"""Largest difference between a graph's numbers and the modules' numbers, as a share of the largest one …"""
+ALIKE = 0.9
+"""… and the least share of integers that are equal: a rounded weight may differ by 1, two tokens may change places."""
 GRAPHED, NOT_GRAPHED = "decode steps as CUDA graphs", "no CUDA graphs"
-BLOCK_POINTS = ("resid_in", "attn.q_rot", "attn.weights", "resid_out")
-"""Hook points of a block whose values its graph outputs."""
-HEAD_POINTS = ("final",)
+POINTS, BLOCK_POINTS = ("embedded", "final"), ("resid_in", "attn.q_rot", "attn.weights", "resid_out")
+"""Hook points whose values a graph outputs."""
 
 Values = list[Tensor]
 Record = Callable[[Callable[[], Values]], tuple[Callable[[], None], Values]]
@@ -77,20 +86,31 @@ class GraphedSteps:
     def __init__(
         self, transformer: Transformer, cache: KVCache, say: Callable[[str], None], record: Record | None = None
     ):
-        self._shown = {"embedded", *HEAD_POINTS}
-        self._shown |= {f"blocks.{layer}.{point}" for layer in range(len(transformer.blocks)) for point in BLOCK_POINTS}
-        self._say, self._given_up = say, False
-        self._of_size = lru_cache(MAX_SIZES)(partial(GraphedStep, transformer, cache, record or CudaGraphs()))
+        self._points = {
+            *POINTS,
+            *(f"blocks.{n}.{point}" for n in range(len(transformer.blocks)) for point in BLOCK_POINTS),
+        }
+        self._say, self._given_up = say, bool(transformer.config.experts)  # the host reads which experts are chosen
+        self._of_size = lru_cache(MAX_SIZES)(
+            partial(GraphedStep, transformer, cache, record or CudaGraphs(), self._points)
+        )
+
+    def can_apply(self, edits: Iterable[Edit]) -> bool:
+        return False
 
     @torch.inference_mode()
-    def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> GraphedStep | None:
-        """Returns the graphs for this pass; None for several new rows in a sequence, other hook points, or failure."""
+    def for_pass(
+        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool, layers: int | None
+    ) -> GraphedStep | None:
+        """Returns the graph for this pass; None for several new rows in a sequence, changes, other hook points, a model
+        with experts, or failure.
+        """
         group = batch.one_row_each
-        if self._given_up or group is None or any(written) or not self._shown.issuperset(observed):
+        if self._given_up or group is None or changing or not self._points.issuperset(observers):
             return None
         try:
-            step = self._of_size(group.sequences, -(-group.keys // KEYS) * KEYS)
-            step.take(batch)
+            step = self._of_size(group.sequences, -(-group.keys // KEYS) * KEYS, layers, capture)
+            step.take(batch, observers)
         except RuntimeError as error:
             log.exception("recording a CUDA graph failed")
             self._given_up = True
@@ -100,96 +120,96 @@ class GraphedSteps:
 
 
 class GraphedStep:
-    """Replaces the transformer in passes of one new row for each of `sequences` sequences, with at most `keys` keys."""
-
-    def __init__(self, transformer: Transformer, cache: KVCache, record: Record, sequences: int, keys: int):
-        self._transformer, self._cache, self._record = transformer, cache, record
-        new = partial(torch.zeros, device=cache.pool.device)
-        self._rows, self._last = new(sequences, transformer.config.d), new(sequences, transformer.config.d)
-        self._slots, self._keys = new(sequences, dtype=torch.long), new(sequences, keys, dtype=torch.long)
-        self._visible, self._near = (new(sequences, 1, 1, 1, keys, dtype=torch.bool) for _ in range(2))
-        self._ropes: tuple[Rope, Rope] = (None, None)
-        self.blocks: list[Callable[..., Tensor]] = []
-        """Called in place of the transformer's blocks; empty before the first `take`."""
-
-    def take(self, batch: Batch) -> None:
-        """Copies a pass's input to the memory that the graphs read. Raises RuntimeError if they cannot be made."""
-        (group,) = batch.groups
-        self._slots.copy_(batch.slots)
-        slots = group.slots.view(group.sequences, group.keys)
-        self._keys[:, : group.keys] = slots
-        self._keys[:, group.keys :] = slots[:, :1]
-        for mask, visible in ((self._visible, group.visible), (self._near, group.near)):
-            mask.zero_()
-            mask[..., : group.keys] = True if visible is None else visible
-        if not self.blocks:
-            self._make(batch)
-            return
-        for rope, now in zip(self._ropes, self._transformer.ropes(batch.positions), strict=True):
-            for target, angles in zip(rope or (), now or (), strict=True):
-                target.copy_(angles)
-
-    def _make(self, batch: Batch) -> None:
-        """Records the parts on random rows. The pass itself then overwrites the K and V that recording writes."""
-        transformer = self._transformer
-        self._ropes = transformer.ropes(batch.positions)
-        lengths = (self._keys.shape[1],) * len(self._slots)
-        group = AttentionGroup(0, len(self._slots), 1, lengths, self._keys.flatten(), self._visible, self._near)
-        static = Batch(batch.ids, batch.positions, self._slots, (group,), batch.out_rows)
-        rows = self._rows.normal_()
-        blocks = []
-        for layer, block in enumerate(transformer.blocks):
-            points = {name: point for name, point in hook_points(block).items() if name in BLOCK_POINTS}
-            around = (static, self._ropes[transformer.config.has_window(layer)], self._cache, layer)
-            blocks.append(GraphedPart(block, rows, around, points, self._record))
-            rows = blocks[-1].out
-        points = {name: getattr(transformer, name) for name in HEAD_POINTS}
-        self._logits = GraphedPart(transformer.decode_rows, self._last, (), points, self._record)
-        self._first, self.blocks = blocks[0], [self._enter, *blocks[1:]]
-
-    def _enter(self, rows: Tensor, *around: object) -> Tensor:
-        self._rows.copy_(rows)
-        return self._first()
-
-    def head(self, rows: Tensor) -> Tensor:
-        """Computes logits [sequences, V] from rows of the residual stream [sequences, D]."""
-        self._last.copy_(rows)
-        return self._logits()
-
-
-class GraphedPart:
-    """The graph of a part of the transformer. Its arguments, `rows` and `around`, stay in the same memory.
-
-    `points`: the part's hook points. Raises RuntimeError if the graph's values differ from the part's.
+    """Computes passes of one new row for each of `sequences` sequences, with at most `keys` keys, in the first `layers`
+    layers. `shown`: hook points whose values it outputs. `capture`: also compute what frames show.
     """
+
+    chosen = shares = torch.empty(0)
+    layer_ms = None
 
     def __init__(
         self,
-        part: Callable[..., Tensor],
-        rows: Tensor,
-        around: tuple[object, ...],
-        points: Mapping[str, HookPoint],
+        transformer: Transformer,
+        cache: KVCache,
         record: Record,
+        shown: Iterable[str],
+        sequences: int,
+        keys: int,
+        layers: int | None,
+        capture: bool,
     ):
-        self._points = list(points.values())
+        self._transformer, self._cache, self._record = transformer, cache, record
+        self._sequences, self._keys, self._layers, self._capture = sequences, keys, layers, capture
+        points = hook_points(transformer)
+        self._points = {name: points[name] for name in shown}
+        self._input = torch.zeros(sequences * (4 + keys), dtype=torch.long, device=cache.pool.device)
+        self._replay: Callable[[], None] | None = None
+        self._packed, self._like = torch.empty(0), Like()
 
-        def compute() -> Values:
-            observed: dict[str, Tensor] = {}
-            with observing(points, {name: partial(observed.__setitem__, name) for name in points}):
-                out = part(rows, *around)
-            return [out, *(observed[name] for name in points)]
+    def take(self, batch: Batch, observers: Observers) -> None:
+        """Copies a pass's input to the memory that the graph reads. Raises RuntimeError if it cannot be made."""
+        self._batch, self._observers = batch, observers
+        (group,) = batch.groups
+        slots = group.slots.view(group.sequences, group.keys)
+        padded = torch.cat((slots, slots[:, :1].expand(-1, self._keys - group.keys)), dim=1)
+        newest = torch.tensor(group.lengths) - 1
+        numbers = torch.cat((batch.ids, batch.positions, batch.slots, newest, padded.flatten()))
+        self._input.copy_(numbers, non_blocking=True)
+        if self._replay is None:
+            self._make()
+            self._input.copy_(numbers, non_blocking=True)
 
-        self._replay, (self.out, *self._observed) = record(compute)
-        rows.normal_()  # other values than when it was recorded
-        expected = [value.clone() for value in compute()]
+    def _compute(self) -> Values:
+        """Computes the pass by the modules: what is shown of it, packed, the logits, and the values of hook points."""
+        B, K, window = self._sequences, self._keys, self._transformer.config.window
+        ids, positions, slots, newest, keys = self._input.split_with_sizes([B, B, B, B, B * K])
+        hidden = hidden_keys(newest, 1, K)
+        far = hidden if window is None else hidden_keys(newest, 1, K, window)
+        group = AttentionGroup(0, B, 1, (K,) * B, keys, hidden, far)
+        batch = Batch(ids, positions, slots, (group,), torch.arange(B, device=ids.device))
+        recording, seen = Capture(self._transformer.config), dict[str, Tensor]()
+        observers = {name: partial(seen.__setitem__, name) for name in self._points}
+        with observing(self._points, observers), observing(self._points, recording.observers):
+            logits = self._transformer(batch, self._cache, self._layers)
+        shown = [*described(logits), *recording.values(batch, self._cache)] if self._capture else [sums(logits)]
+        packed, self._like = pack(shown)
+        self._seen = list(seen)
+        return [packed, logits, *seen.values()]
+
+    def _make(self) -> None:
+        """Records the pass with random tokens. The pass itself then overwrites the K and V that recording writes."""
+        ids = self._input[: self._sequences]
+        ids.random_(self._transformer.config.vocab)
+        replay, values = self._record(self._compute)
+        ids.random_(self._transformer.config.vocab)  # others than when it was recorded
+        packed, *expected = [value.clone() for value in self._compute()]
+        replay()
+        pairs = [*zip(unpack(values[0], self._like), unpack(packed, self._like), strict=True)]
+        pairs += [(value.cpu().numpy(), other.cpu().numpy()) for value, other in zip(values[1:], expected, strict=True)]
+        if not all(_is_close(value, other) for value, other in pairs):
+            raise RuntimeError("a CUDA graph gives other values than what it was recorded from")
+        self._replay, (self._packed, self._logits, *self._values) = replay, values
+
+    def __call__(self, some: int | None, paused: Callable[[], None]) -> Tensor:
+        """Computes logits [sequences, V], and shows the values of hook points to their observers."""
+        assert self._replay is not None
         self._replay()
-        for value, reference in zip((self.out, *self._observed), expected, strict=True):
-            if not (value - reference).abs().amax() <= CLOSE * reference.abs().amax():
-                raise RuntimeError("a CUDA graph gives other values than what it was recorded from")
+        self._host = unpack(self._packed, self._like)
+        for name, value in zip(self._seen, self._values, strict=True):
+            for observer in self._observers.get(name, ()):
+                observer(value)
+        return self._logits
 
-    def __call__(self, *_: object) -> Tensor:
-        """Runs the graph. It reads its input from the recorded memory, not from the arguments."""
-        self._replay()
-        for point, value in zip(self._points, self._observed, strict=True):
-            point(value)
-        return self.out
+    @property
+    def distributions(self) -> list[Distribution]:
+        return distributions(self._logits, *self._host[:5])
+
+    @property
+    def captured(self) -> list[CapturedRows]:
+        return captured_rows(self._batch, *self._host[5:]) if self._capture else []
+
+
+def _is_close(value: np.ndarray, reference: np.ndarray) -> bool:
+    if value.dtype.kind == "f":
+        return bool(np.abs(value - reference).max() <= CLOSE * np.abs(reference).max())
+    return bool((value == reference).mean() >= ALIKE)

@@ -54,6 +54,7 @@ class SmallCache(KVCache):
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
         """Stores K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
+        slots = self.places(layer, slots)
         both = torch.stack((k.transpose(0, 1), v.transpose(0, 1)))  # 2 Hkv T Dh
         both = both.reshape(2, self.form.kv_heads, self.merged, *both.shape[2:]).mean(2)
         if self.form.dtype in LARGEST:
@@ -69,6 +70,7 @@ class SmallCache(KVCache):
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
         """Returns K and V at `slots` [n], each float32 [Hkv, n, Dh], approximately as they were written."""
+        slots = self.places(layer, slots)
         both = self.pool[layer].index_select(2, slots)
         if self.form.dtype == "int4":
             both = torch.stack((both & 15, both >> 4), dim=-1).flatten(-2).float() - 8

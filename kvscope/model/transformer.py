@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Protocol, assert_never
+from typing import Any, TypeVar, assert_never
 
 import torch
 import torch.nn.functional as F
@@ -59,9 +59,9 @@ class AttentionGroup:
 
     A sequence is padded with its first slot, because a weight of 0 times another sequence's NaN would be NaN.
     """
-    visible: Tensor | None
-    """[B, 1, 1, Q, K] bool, for layers without a window: the keys that a query may read. None: all keys."""
-    near: Tensor | None = None
+    hidden: Tensor | None
+    """[B, 1, 1, Q, K] bool, for layers without a window: the keys that a query may not read. None: it may read all."""
+    far: Tensor | None = None
     """The same for layers with a window."""
 
     @property
@@ -72,9 +72,12 @@ class AttentionGroup:
     def keys(self) -> int:
         return self.slots.numel() // self.sequences
 
-    def seen(self, window: bool) -> Tensor | None:
-        """Returns the mask of keys that a query may read, for layers with or without a window."""
-        return self.near if window else self.visible
+    def mask(self, window: bool) -> Tensor | None:
+        """Returns the keys that a query may not read, for layers with or without a window."""
+        return self.far if window else self.hidden
+
+
+Part = TypeVar("Part", "AttentionGroup", "Batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,18 @@ class Batch:
         """The only group, if every sequence of the pass has one new row; otherwise None."""
         group, *others = self.groups
         return None if others or group.queries > 1 else group
+
+    def to(self, device: str) -> Batch:
+        """Returns the batch on a device. The host does not wait for the copies."""
+
+        def there(part: Part) -> Part:
+            values = {field.name: getattr(part, field.name) for field in fields(part)}
+            moved: dict[str, Any] = {
+                name: value.to(device, non_blocking=True) for name, value in values.items() if torch.is_tensor(value)
+            }
+            return replace(part, **moved)
+
+        return replace(there(self), groups=tuple(map(there, self.groups)))
 
 
 class Attention(nn.Module):
@@ -135,7 +150,7 @@ class Attention(nn.Module):
             q, k = self.q_norm(self.q_raw(q)), self.k_norm(self.k_raw(k))
         q, k, v = self.q(q), self.k(k), self.v(v)
         if rope is not None:
-            q, k = rotate(q, *rope), rotate(k, *rope)
+            q, k = rotate(torch.cat((q, k), dim=1), *rope).split_with_sizes(sizes[:2], dim=1)
         q, k = self.q_rot(q), self.k_rot(k)
         cache.write(layer, batch.slots, k, v)
         mixed = [self._mix(q, group, cache, layer) for group in batch.groups]
@@ -155,9 +170,9 @@ class Attention(nn.Module):
         q = q.permute(2, 0, 3, 1, 4).reshape(Hkv * B, G * Q, Dh)
         scores = torch.bmm(q, k.transpose(1, 2)).mul_(self.config.score_scale)  # Hkv*B G*Q K
         scores = self.scores(scores.view(Hkv, B, G, Q, K).transpose(0, 1))  # B Hkv G Q K
-        visible = group.seen(self.config.has_window(layer))
-        if visible is not None:
-            scores = scores.masked_fill(~visible, -math.inf)
+        hidden = group.mask(self.config.has_window(layer))
+        if hidden is not None:
+            scores = scores.masked_fill(hidden, -math.inf)
         weights = self.weights(scores.softmax(dim=-1)).transpose(0, 1).reshape(Hkv * B, G * Q, K)
         mixed = torch.bmm(weights, v).view(Hkv, B, G, Q, Dh)
         return mixed.permute(1, 3, 0, 2, 4).reshape(B * Q, Hkv * G, Dh)
@@ -269,15 +284,6 @@ class Block(nn.Module):
         return out
 
 
-class StandIn(Protocol):
-    """Replaces the transformer's blocks and head in a forward pass; called with the same arguments."""
-
-    @property
-    def blocks(self) -> Sequence[Callable[..., Tensor]]: ...
-
-    def head(self, rows: Tensor) -> Tensor: ...
-
-
 class Transformer(nn.Module):
     """Embedding, blocks, final norm, LM head. `forward` returns logits [len(batch.out_rows), V]."""
 
@@ -379,19 +385,21 @@ class Transformer(nn.Module):
 
     @torch.inference_mode()
     def forward(
-        self, batch: Batch, cache: KVCache, layers: int | None = None, stand_in: StandIn | None = None
+        self,
+        batch: Batch,
+        cache: KVCache,
+        layers: int | None = None,
+        blocks: Sequence[Callable[..., Tensor]] | None = None,
     ) -> Tensor:
-        """Computes logits [N, V] with the first `layers` blocks; None: all. `stand_in` replaces the blocks and head."""
+        """Computes logits [N, V] with the first `layers` blocks; None: all. `blocks` are called in place of its own."""
         rows = self.embed(batch.ids).to(COMPUTED) * self.config.embedding_scale  # T -> T D
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
         rows = self.embedded(rows)
         ropes = self.ropes(batch.positions)
-        blocks: Sequence[Callable[..., Tensor]] = list(self.blocks) if stand_in is None else stand_in.blocks
-        for layer, block in enumerate(blocks[:layers]):
+        for layer, block in enumerate((blocks or list(self.blocks))[:layers]):
             rows = block(rows, batch, ropes[self.config.has_window(layer)], cache, layer)
-        head = self.decode_rows if stand_in is None else stand_in.head
-        return head(rows[batch.out_rows])
+        return self.decode_rows(rows[batch.out_rows])
 
     def frequencies(self, layer: int) -> Tensor | None:
         """Returns the rotary frequencies of a layer, [Dh/2] radians per position; None if positions are not rotary."""
@@ -421,10 +429,7 @@ def _table(rows: int, width: int) -> nn.Embedding:
 
 
 class RMSNorm(nn.Module):
-    """Computes x / √(mean(x²) + ε) · weight along the last axis (arXiv:1910.07467, eq. 4).
-
-    On one row it takes a third of the time of torch's RMSNorm.
-    """
+    """Computes x / √(mean(x²) + ε) · weight along the last axis (arXiv:1910.07467, eq. 4)."""
 
     def __init__(self, width: int, eps: float):
         super().__init__()
@@ -432,8 +437,7 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        mean_square = (x * x).sum(-1, keepdim=True) / x.shape[-1]
-        return x * torch.rsqrt(mean_square + self.eps) * self.weight
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
 def make_norm(config: ModelConfig, width: int) -> nn.Module:

@@ -36,10 +36,11 @@ class WindowedCache(KVCache):
         self.near[:, :, :, :BLOCK_SIZE] = 0
         far, near = iter(self.pool), iter(self.near)
         self.by_layer = [next(near if config.has_window(layer) else far) for layer in range(config.layers)]
-        self._places = torch.full((blocks,), NOWHERE, device=device)
-        """[blocks] place of each block in `near`, on the device …"""
+        self._offsets_there = torch.arange(BLOCK_SIZE, device=device)
+        self._places = self._offsets_there.repeat(blocks, 1)
+        """[blocks, 16] index in `near` of each slot, on the device."""
         self._place_of = [NOWHERE] * blocks
-        """… and on the host."""
+        """The place of each block in `near`, on the host."""
         self.near_refcounts = [0] * blocks
         """For each block, how many sequences need it in layers with a window."""
         self._free_places = list(range(blocks, NOWHERE, -1))
@@ -71,9 +72,8 @@ class WindowedCache(KVCache):
         return sum(filled.values()) * far + near_rows * near
 
     def places(self, layer: int, slots: Tensor) -> Tensor:
-        if layer in self._without:
-            return slots
-        return self._places[slots // self.block_size] * self.block_size + slots % self.block_size
+        there = super().places(layer, slots)
+        return there if layer in self._without else self._places.view(-1)[there]
 
     def can_fork(self, sequence: Sequence, length: int) -> bool:
         return self._first_seen(length) >= sequence.near_from
@@ -130,8 +130,8 @@ class WindowedCache(KVCache):
     def move(self, block: int) -> int:
         new = super().move(block)
         self._let_go(new, self.near_refcounts[new])
-        self._place_of[new], self._place_of[block] = self._place_of[block], NOWHERE
-        self._places[new], self._places[block] = self._place_of[new], NOWHERE
+        self._put_at(new, self._place_of[block])
+        self._put_at(block, NOWHERE)
         self.near_refcounts[new], self.near_refcounts[block] = self.near_refcounts[block], 0
         return new
 
@@ -179,13 +179,15 @@ class WindowedCache(KVCache):
         return max(0, position + 1 - self.window) // self.block_size
 
     def _give_place(self, block: int) -> None:
-        self._place_of[block] = self._free_places.pop()
-        self._places[block] = self._place_of[block]
+        self._put_at(block, self._free_places.pop())
 
     def _let_go(self, block: int, count: int = 1) -> None:
         """Records that `count` sequences no longer need the block in windowed layers; frees its place if none does."""
         self.near_refcounts[block] -= count
         if self.near_refcounts[block] == 0:
             self._free_places.append(self._place_of[block])
-            self._place_of[block] = NOWHERE
-            self._places[block] = NOWHERE
+            self._put_at(block, NOWHERE)
+
+    def _put_at(self, block: int, place: int) -> None:
+        self._place_of[block] = place
+        self._places[block] = self._offsets_there + place * self.block_size

@@ -113,7 +113,7 @@ def test_decode_token_by_token_agrees(pair: tuple[Any, Engine]) -> None:
     sequence = Sequence()
     for position, token in enumerate(IDS):
         entry = Entry([token], position, engine.cache.extend(sequence, 1), engine.cache.slots(sequence))
-        batch = make_batch([entry], "cpu", engine.transformer.config.window)[0]
+        batch = make_batch([entry], engine.transformer.config.window)[0]
         logits = engine.transformer(batch, engine.cache)[0]
     engine.cache.release(sequence)
     assert float((logits - expected).abs().max()) < 1e-4

@@ -47,8 +47,8 @@ def compiled(native: Native) -> Engine:
     """An engine over the same weights in the file's groups, with products and steps by native code."""
     kept = load(None, lambda progress: None, grouped=True)
     made = Engine(Transformer.from_weights(kept.config, kept.weights, products=native.products), capacity=2048)
-    made.runner.native = native.steps(made.transformer, made.cache)
-    assert made.runner.native is not None
+    made.runner.steps = native.steps(made.transformer, made.cache)
+    assert made.runner.steps is not None
     return made
 
 

@@ -129,7 +129,7 @@ def whole_logits(model: Transformer, ids: list[int]) -> Tensor:
     """Logits [len(ids), V] of every row, from one pass over an empty cache of its own."""
     pool, sequence = KVCache(model.config, len(ids) // 16 + 1), Sequence()
     entry = Entry(ids, 0, pool.extend(sequence, len(ids)), pool.slots(sequence))
-    batch, _ = make_batch([entry], "cpu", model.config.window)
+    batch, _ = make_batch([entry], model.config.window)
     return model(replace(batch, out_rows=torch.arange(len(ids))), pool)
 
 

@@ -111,7 +111,8 @@ def _attended(
         slots = cache.extend(sequence, len(ids))
         k, v = (stored[heads, :-1].transpose(0, 1) for stored in observed.cache[layer])  # T Hkv Dh
         cache.write(0, slots[:-1], k, v)
-        batch, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], device, attention.config.window)
+        entry = Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)
+        batch = make_batch([entry], attention.config.window)[0].to(device)
         partials.append(attention(row, batch, transformer.ropes(batch.positions)[has_window], cache, 0))
     return torch.cat(partials)
 

@@ -68,10 +68,10 @@ def appended(transformer: Transformer, ids: list[int], *, masked: bool, device: 
 def _whole_pass(transformer: Transformer, ids: list[int], masked: bool, device: str) -> tuple[Tensor, Tensor]:
     """Returns K and V of every layer [L, 2, Hkv, T, Dh], and the last row's logits [V]."""
     cache, slots, batch = _by_itself(transformer, ids, device)
-    stand_in = InPieces(transformer, len(ids))
+    blocks = InPieces(transformer, len(ids)).blocks
     if not masked:
-        batch = replace(batch, groups=tuple(replace(group, visible=None, near=None) for group in batch.groups))
-    logits: Tensor = transformer(batch, cache, stand_in=stand_in)
+        batch = replace(batch, groups=tuple(replace(group, hidden=None, far=None) for group in batch.groups))
+    logits: Tensor = transformer(batch, cache, blocks=blocks)
     pause()
     return cache.read_all(slots), logits[-1]
 
@@ -83,8 +83,8 @@ def _by_itself(
     cache, sequence = KVCache(transformer.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
     slots = cache.extend(sequence, len(ids))
     entry = Entry(ids, 0, slots, slots, forgotten=position)
-    batch, _ = make_batch([entry], device, transformer.config.window)
-    return cache, slots, batch
+    batch, _ = make_batch([entry], transformer.config.window)
+    return cache, slots, batch.to(device)
 
 
 def turned(

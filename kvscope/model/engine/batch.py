@@ -1,4 +1,4 @@
-"""Builds a ragged batch: the new rows of several sequences in one tensor."""
+"""Builds a ragged batch: the new rows of several sequences in one tensor, on the host."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Entry:
         return range(self.forgotten + self.first, self.forgotten + self.length)
 
 
-def make_batch(entries: list[Entry], device: str, window: int | None = None) -> tuple[Batch, list[int]]:
+def make_batch(entries: list[Entry], window: int | None = None) -> tuple[Batch, list[int]]:
     """Returns the batch and the order of its sequences (indices into `entries`).
 
     Sequences with the same number of new rows form one group, so that decoding runs share their matrix products. The
@@ -56,7 +56,7 @@ def make_batch(entries: list[Entry], device: str, window: int | None = None) -> 
     start = 0
     for count, same in groupby(ordered, key=lambda entry: entry.count):
         members = list(same)
-        groups.append(_group(members, start, count, device, window))
+        groups.append(_group(members, start, count, window))
         start += count * len(members)
     out_rows: list[int] = []
     end = 0
@@ -64,26 +64,32 @@ def make_batch(entries: list[Entry], device: str, window: int | None = None) -> 
         end += entry.count
         out_rows += range(end - entry.outputs, end)
     batch = Batch(
-        ids=torch.tensor([token for entry in ordered for token in entry.ids], device=device),
-        positions=torch.tensor([p for entry in ordered for p in entry.positions], device=device),
+        ids=torch.tensor([token for entry in ordered for token in entry.ids]),
+        positions=torch.tensor([p for entry in ordered for p in entry.positions]),
         slots=torch.cat([entry.new_slots for entry in ordered]),
         groups=tuple(groups),
-        out_rows=torch.tensor(out_rows, device=device),
+        out_rows=torch.tensor(out_rows),
     )
     return batch, order
 
 
-def _group(members: list[Entry], start: int, queries: int, device: str, window: int | None) -> AttentionGroup:
+def _group(members: list[Entry], start: int, queries: int, window: int | None) -> AttentionGroup:
     keys = max(entry.length for entry in members)
     slots = torch.cat([pad for entry in members for pad in (entry.slots, entry.slots[:1].expand(keys - entry.length))])
-    visible = near = None
+    first = torch.tensor([entry.first for entry in members])
     everything = queries == 1 and all(entry.length == keys for entry in members)
-    if not everything or (window is not None and keys > window):
-        first = torch.tensor([entry.first for entry in members], device=device)
-        query = first[:, None, None] + torch.arange(queries, device=device)[:, None]  # B Q 1
-        key = torch.arange(keys, device=device)  # K
-        causal = key <= query  # B Q K; excludes the padding too
-        visible = None if everything else causal[:, None, None]
-        near = visible if window is None else (causal & (key > query - window))[:, None, None]
+    hidden = None if everything else hidden_keys(first, queries, keys)
+    windowed = window is not None and keys > window
+    far = hidden_keys(first, queries, keys, window) if windowed else hidden
     lengths = tuple(entry.length for entry in members)
-    return AttentionGroup(start, len(members), queries, lengths, slots, visible, near)
+    return AttentionGroup(start, len(members), queries, lengths, slots, hidden, far)
+
+
+def hidden_keys(first: Tensor, queries: int, keys: int, window: int | None = None) -> Tensor:
+    """Returns which keys each query may not read, bool [B, 1, 1, Q, K]: later ones, the padding among them, and those
+    before the `window` newest. `first` [B]: the index of each sequence's first query among its keys.
+    """
+    query = first[:, None, None, None, None] + torch.arange(queries, device=first.device)[:, None]
+    key = torch.arange(keys, device=first.device)
+    later = key > query
+    return later if window is None else later | (key <= query - window)

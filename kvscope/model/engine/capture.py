@@ -45,7 +45,7 @@ class CapturedRows:
 
 
 class Capture:
-    """Captures one forward pass. Attach `observers` with `observing`, run the model, then call `rows`."""
+    """Captures one forward pass. Attach `observers` with `observing`, run the model, then call `values`."""
 
     def __init__(self, config: ModelConfig):
         self._config = config
@@ -80,12 +80,11 @@ class Capture:
         self._borders.append(time.perf_counter())
         self._residual.append(rows)
 
-    def rows(self, batch: Batch, cache: KVCache) -> list[CapturedRows]:
-        """Returns every run's part, in batch order. K and V are read from the cache."""
-        q_norm = _norms(torch.stack(self._q)).swapaxes(1, 2)  # L H T
-        kv_norm = _norms(cache.read_all(batch.slots))  # L 2 Hkv T
-        residual_norm = _norms(torch.stack(self._residual))  # L T
-        captured = []
+    def values(self, batch: Batch, cache: KVCache) -> list[Tensor]:
+        """Computes what frames show of the pass, without waiting for the device: F16 lengths of Q [L, T, H], of K and V
+        in the cache [L, 2, Hkv, T] and of the residual rows [L, T]; then each group's attention U8 [L, B, H, Q, K].
+        """
+        attention = []
         for index, group in enumerate(batch.groups):
             # Hooks fire once per layer and group, layer by layer.
             layers = self._weights[index :: len(batch.groups)]
@@ -93,21 +92,31 @@ class Capture:
                 companded = compand(torch.stack(layers))
             else:  # one layer of a long prompt stays in the processor's cache between the four operations
                 companded = torch.stack([compand(weights) for weights in layers])
-            attention = companded.flatten(2, 3).cpu().numpy()  # L B H Q K
-            for place, keys in enumerate(group.lengths):
-                first = group.start + place * group.queries
-                new = slice(first, first + group.queries)
-                captured.append(
-                    CapturedRows(
-                        first_query=keys - group.queries,
-                        attention=attention[:, place, :, :, :keys],
-                        q_norm=q_norm[:, :, new],
-                        k_norm=kv_norm[:, 0, :, new],
-                        v_norm=kv_norm[:, 1, :, new],
-                        residual_norm=residual_norm[:, new],
-                    )
+            attention.append(companded.flatten(2, 3))
+        rows = torch.stack(self._q), cache.read_all(batch.slots), torch.stack(self._residual)
+        return [*map(_lengths, rows), *attention]
+
+
+def captured_rows(
+    batch: Batch, q_norm: np.ndarray, kv_norm: np.ndarray, residual_norm: np.ndarray, *attention: np.ndarray
+) -> list[CapturedRows]:
+    """Returns every run's part, in batch order, from `Capture.values`. The attention may have more keys than needed."""
+    captured = []
+    for group, weights in zip(batch.groups, attention, strict=True):
+        for place, keys in enumerate(group.lengths):
+            first = group.start + place * group.queries
+            new = slice(first, first + group.queries)
+            captured.append(
+                CapturedRows(
+                    first_query=keys - group.queries,
+                    attention=weights[:, place, :, :, :keys],
+                    q_norm=q_norm[:, new].swapaxes(1, 2),
+                    k_norm=kv_norm[:, 0, :, new],
+                    v_norm=kv_norm[:, 1, :, new],
+                    residual_norm=residual_norm[:, new],
                 )
-        return captured
+            )
+    return captured
 
 
 def with_experts(captured: list[CapturedRows], batch: Batch, experts: ChosenExperts) -> list[CapturedRows]:
@@ -122,7 +131,7 @@ def with_experts(captured: list[CapturedRows], batch: Batch, experts: ChosenExpe
     ]
 
 
-def _norms(values: Tensor) -> np.ndarray:
+def _lengths(values: Tensor) -> Tensor:
     """Returns F16 lengths along the last axis, at most LARGEST_F16 so that none becomes infinity."""
-    norms: Tensor = torch.linalg.vector_norm(values, dim=-1).clamp_(max=LARGEST_F16)
-    return norms.half().cpu().numpy()
+    lengths: Tensor = torch.linalg.vector_norm(values, dim=-1).clamp_(max=LARGEST_F16)
+    return lengths.half()

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import exp, isfinite, log
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from kvscope.model.engine.candidates import Candidates, candidates
+from kvscope.model.engine.candidates import Candidates, best_and_rest, candidates, candidates_of
+from kvscope.model.engine.packing import on_host
 
 
 class NotFinite(ArithmeticError):
@@ -45,7 +47,7 @@ class Summary:
 class Distribution:
     """The next token's distribution from `logits` [V].
 
-    Native code computes `summary` and `best` with its pass; otherwise they are computed when they are read.
+    `summary` and `best`, if a pass computed them; otherwise they are computed when they are read.
     """
 
     def __init__(self, logits: Tensor, summary: Summary | None = None, best: Candidates | None = None):
@@ -58,7 +60,10 @@ class Distribution:
     @cached_property
     def summary(self) -> Summary:
         """Raises NotFinite."""
-        return summarize(self.logits)
+        (summary,) = summaries(*on_host([sums(self.logits[None])]))
+        if summary is None:
+            raise NotFinite("the model's logits contain NaN or infinity")
+        return summary
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -66,17 +71,33 @@ class Distribution:
         return candidates(self.logits)
 
 
+def described(logits: Tensor) -> list[Tensor]:
+    """Computes what `distributions` needs of logits [N, V], without waiting for the device."""
+    return [sums(logits), *best_and_rest(logits)]
+
+
+def distributions(logits: Tensor, summed: np.ndarray, *best: np.ndarray) -> list[Distribution]:
+    """Returns the distribution of each row of logits, from the values that `described`, or `sums` alone, computes."""
+    shown = candidates_of(*best) if best else [None] * len(logits)
+    return list(map(Distribution, logits, summaries(summed), shown))
+
+
+def sums(logits: Tensor) -> Tensor:
+    """Computes the fields of `Summary` of each row of logits [N, V]: F64 [4, N]."""
+    wide = logits.double()
+    largest, best = wide.max(dim=-1, keepdim=True)  # of equals, torch returns the first
+    below = wide - largest
+    weights = below.exp()
+    totals = (weights.sum(-1), (weights * below).sum(-1))
+    return torch.stack((best.squeeze(-1).double(), largest.squeeze(-1), *totals))
+
+
+def summaries(summed: np.ndarray) -> list[Summary | None]:
+    """Returns the summary of each row from `sums`, None if a logit is NaN or infinite: then so is the weighted sum."""
+    return [Summary(int(best), *others) if isfinite(others[-1]) else None for best, *others in summed.T.tolist()]
+
+
 def check_finite(logits: Tensor) -> None:
     """Raises NotFinite if a logit is NaN or infinite."""
     if not isfinite(float(logits.sum(dtype=torch.float64))):  # a float64 sum of finite float32 numbers is finite
         raise NotFinite("the model's logits contain NaN or infinity")
-
-
-def summarize(logits: Tensor) -> Summary:
-    """Returns the summary of logits [V]. Raises NotFinite."""
-    check_finite(logits)
-    largest = logits.max()
-    best = int((logits == largest).nonzero()[0])  # `argmax` takes 5 times as long on a CPU
-    below = logits.double() - largest.double()
-    weights = below.exp()
-    return Summary(best, float(largest), float(weights.sum()), float(weights @ below))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any, Protocol
 
 import torch
@@ -15,16 +14,17 @@ from torch import Tensor
 
 from kvscope.model.api import ComputedBy
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.capture import Capture, CapturedRows, with_experts
+from kvscope.model.engine.capture import Capture, CapturedRows, captured_rows, with_experts
 from kvscope.model.engine.changes import Changes, Changing, Edit
 from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.eviction import LookedAt
 from kvscope.model.engine.experts import ChosenExperts
+from kvscope.model.engine.packing import on_host
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import HookPoint, Observer, hook_points, observing, writing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.pieces import PIECE_ROWS, in_pieces, pause
-from kvscope.model.transformer import Batch, StandIn, Transformer
+from kvscope.model.transformer import Batch, Transformer
 from kvscope.model.weights import ByFormat, added, always_read, expert_read, weights_read
 
 Observers = Mapping[str, Sequence[Observer]]
@@ -61,27 +61,21 @@ class Pass:
         return self.distributions[start : start + self.outputs[place]]
 
 
-class Steps(Protocol):
-    by: ComputedBy
-
-    def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> StandIn | None:
-        """Returns what computes this pass in place of the transformer's blocks, given that these hook points are
-        `observed` and `written`. None if the transformer computes it.
-        """
-        ...
-
-
 class WholeStep(Protocol):
     """Computes one pass in place of the transformer, with what frames show of it."""
 
-    captured: list[CapturedRows]
     chosen: Tensor
     shares: Tensor
 
-    def __call__(self, layers: int | None, some: int | None, paused: Callable[[], None]) -> Tensor: ...
+    @property
+    def captured(self) -> list[CapturedRows]: ...
+
+    def __call__(self, some: int | None, paused: Callable[[], None]) -> Tensor:
+        """Computes logits [N, V]. Calls `paused` after each `some` layers, if it can."""
+        ...
 
     @property
-    def layer_ms(self) -> tuple[float, ...]: ...
+    def layer_ms(self) -> tuple[float, ...] | None: ...
 
     @property
     def distributions(self) -> list[Distribution]: ...
@@ -93,10 +87,10 @@ class WholeSteps(Protocol):
     def can_apply(self, edits: Iterable[Edit]) -> bool: ...
 
     def for_pass(
-        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool
+        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool, layers: int | None
     ) -> WholeStep | None:
-        """Returns what computes this pass and shows its values to `observers`. None if it does not have one of these
-        hook points, or cannot apply the changes.
+        """Returns what computes this pass, with the first `layers` layers, and shows its values to `observers`. None if
+        it does not have one of these hook points, cannot apply the changes, or does not compute such a pass.
         """
         ...
 
@@ -130,7 +124,7 @@ def together(watched: Iterable[Mapping[str, Observer]], points: Mapping[str, Hoo
 
 
 class InPieces:
-    """Computes the blocks of a pass of `rows` rows, and pauses after every few of them.
+    """The blocks for a pass of `rows` rows, with a pause after every few of them.
 
     `paused`: called for each pause; it may detach observers, which must not see the passes of other runs.
     """
@@ -140,7 +134,6 @@ class InPieces:
         self._layers = layers_per_piece(transformer, rows)
         self._paused = paused
         self.blocks: Sequence[Callable[..., Tensor]] = [partial(self._block, block) for block in blocks]
-        self.head = transformer.decode_rows
 
     def _block(self, block: Callable[..., Tensor], rows: Tensor, *others: Any) -> Tensor:
         layer = others[-1]
@@ -161,16 +154,14 @@ class Runner:
         self._of_expert = expert_read(transformer)
         self.spare = 1
         """How many processors a pass of one row leaves free for others, such as the browser."""
-        self.native: WholeSteps | None = None
-        """The native code that computes whole passes; None if there is none for this model."""
-        self.steps: Steps | None = None
-        """What computes passes of one row per sequence faster; None if nothing does."""
+        self.steps: WholeSteps | None = None
+        """What computes whole passes faster than the transformer's lines: native code or CUDA graphs; None if nothing
+        does.
+        """
 
     def can_apply(self, changes: Changes | None) -> bool:
         """Returns whether a pass with these changes is computed as fast as one without."""
-        if changes is None or (self.native is None and self.steps is None):
-            return True
-        return self.native is not None and self.native.can_apply(changes.edits)
+        return changes is None or self.steps is None or self.steps.can_apply(changes.edits)
 
     def run(
         self,
@@ -185,26 +176,28 @@ class Runner:
         """Computes the new rows of `entries` in one ragged batch, with `observers` by hook point name.
 
         `capture`: also returns the rows that frames show. `attention`: also returns how much attention each row got.
-        `layers`: runs only the first ones. `alike`: uses neither `native` nor `steps`. Raises what the transformer or
+        `layers`: runs only the first ones. `alike`: does not use `steps`. Raises what the transformer or
         an observer raises, and KeyError for an unknown hook point.
 
         In a computation in pieces, each pass ends a piece, and a pass of many rows also pauses between layers. Its
         observers do not see passes during a pause.
         """
         with threads_for(sum(entry.count for entry in entries), self.spare):
-            batch, order = make_batch(entries, self.device, self.transformer.config.window)
+            batch, order = make_batch(entries, self.transformer.config.window)
             experts = ChosenExperts(self.transformer.config) if self.transformer.config.experts else None
             attended = LookedAt(self.transformer.config) if attention else None
             sequences = [(entries[index].positions, entries[index].changes) for index in order]
             changing = Changing(sequences) if any(changes for _, changes in sequences) else None
             watched = [attended.observers if attended else {}, observers or {}]
             whole = None
-            if self.native and not alike:
-                whole = self.native.for_pass(batch, together(watched, self.points), changing, capture=capture)
+            if self.steps and not alike:
+                observed = together(watched, self.points)
+                whole = self.steps.for_pass(batch, observed, changing, capture=capture, layers=layers)
             if whole:
-                computed = self._compute(whole, len(batch.ids), layers, experts)
+                computed = self._compute(whole, len(batch.ids), experts)
             else:
-                computed = self._compute_lines(batch, watched, changing, experts, layers, capture=capture, alike=alike)
+                batch = batch.to(self.device)
+                computed = self._compute_lines(batch, watched, changing, experts, layers, capture=capture)
             if experts and computed["captured"]:
                 computed["captured"] = with_experts(computed["captured"], batch, experts)
             used = {name: size * experts.used for name, size in self._of_expert.items()} if experts else {}
@@ -218,24 +211,22 @@ class Runner:
         pause()
         return done
 
-    def _compute(
-        self, whole: WholeStep, rows: int, layers: int | None, experts: ChosenExperts | None
-    ) -> dict[str, Any]:
-        """Returns the fields of `Pass` that a native step computes."""
-        assert self.native is not None
+    def _compute(self, whole: WholeStep, rows: int, experts: ChosenExperts | None) -> dict[str, Any]:
+        """Returns the fields of `Pass` that a step of `steps` computes."""
+        assert self.steps is not None
         pauses, started = Pauses(), time.perf_counter()
-        logits = whole(layers, layers_per_piece(self.transformer, rows) if in_pieces() else None, pauses)
+        logits = whole(layers_per_piece(self.transformer, rows) if in_pieces() else None, pauses)
         forward_s = time.perf_counter() - started - pauses.seconds
         if experts:
             experts.take(whole.chosen, whole.shares)
         return {
             "logits": logits,
             "distributions": whole.distributions,
-            "captured": whole.captured,
+            "captured": (captured := whole.captured),
             "forward_ms": forward_s * 1000,
             "capture_ms": 0.0,
-            "by": self.native.by,
-            "layer_ms": whole.layer_ms if whole.captured else None,
+            "by": self.steps.by,
+            "layer_ms": whole.layer_ms if captured else None,
         }
 
     def _compute_lines(
@@ -247,17 +238,12 @@ class Runner:
         layers: int | None,
         *,
         capture: bool,
-        alike: bool,
     ) -> dict[str, Any]:
-        """Returns the fields of `Pass` that the transformer computes, or `steps` in place of its blocks."""
+        """Returns the fields of `Pass` that the transformer computes."""
         recording = Capture(self.transformer.config) if capture else None
         watched = [each.observers for each in (recording, changing, experts) if each] + watched
         written = changing.writers if changing else {}
-        step = None
-        if self.steps and not alike:
-            step = self.steps.for_pass(batch, chain.from_iterable(watched), written)
-        by: ComputedBy = self.steps.by if self.steps and step else "lines"
-        pauses = Pauses()
+        blocks, pauses = None, Pauses()
         with ExitStack() as attached:
 
             def attach() -> None:
@@ -270,20 +256,20 @@ class Runner:
                 pauses()
                 attach()
 
-            if in_pieces() and step is None:
-                step = InPieces(self.transformer, len(batch.ids), detached_pause)
+            if in_pieces():
+                blocks = InPieces(self.transformer, len(batch.ids), detached_pause).blocks
             attach()
             started = time.perf_counter()
-            logits: Tensor = self.transformer(batch, self.cache, layers, step)
+            logits: Tensor = self.transformer(batch, self.cache, layers, blocks)
         self._synchronize()
         computed = time.perf_counter()
         return {
             "logits": logits,
             "distributions": list(map(Distribution, logits)),
-            "captured": recording.rows(batch, self.cache) if recording else [],
+            "captured": captured_rows(batch, *on_host(recording.values(batch, self.cache))) if recording else [],
             "forward_ms": (computed - started - pauses.seconds) * 1000,
             "capture_ms": (time.perf_counter() - computed) * 1000,
-            "by": by,
+            "by": "lines",
             # On a GPU the host runs ahead: its clock measures when a layer was launched, not when it was computed.
             "layer_ms": recording.layer_ms if recording and self.device == "cpu" else None,
         }

@@ -63,7 +63,7 @@ def _values(transformer: Transformer, library: CDLL | None) -> dict[str, Tensor]
     points = hook_points(transformer)
     engine = Engine(transformer, capacity=BLOCK_SIZE * 16)
     if library is not None:
-        engine.runner.native = NativeSteps(library, transformer, engine.cache)
+        engine.runner.steps = NativeSteps(library, transformer, engine.cache)
     shown: dict[str, Tensor] = {}
     sequences = [Sequence() for _ in LENGTHS]
     for count in (None, 1):

@@ -57,7 +57,7 @@ TENSORS = frozenset(
 """Weights of a block that are not in groups."""
 OF_A_PASS: Mapping[type, frozenset[str]] = {
     Batch: frozenset(("ids", "positions", "slots", "groups", "out_rows")),
-    AttentionGroup: frozenset(("start", "sequences", "queries", "lengths", "slots", "visible", "near")),
+    AttentionGroup: frozenset(("start", "sequences", "queries", "lengths", "slots", "hidden", "far")),
 }
 """Fields that describe a pass."""
 

@@ -120,24 +120,37 @@ class NativeSteps:
         return all(_point(edit) in POINTS for edit in edits)
 
     def for_pass(
-        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool = False
+        self,
+        batch: Batch,
+        observers: Observers,
+        changing: Changing | None,
+        *,
+        capture: bool = False,
+        layers: int | None = None,
     ) -> NativeStep | None:
-        """Returns a native step for this pass; None if the native code does not have the values of one of these hook
-        points, or cannot change one. `capture`: also compute what frames show.
+        """Returns a native step for this pass with the first `layers` layers; None if the native code does not have the
+        values of one of these hook points, or cannot change one. `capture`: also compute what frames show.
         """
         if not observers.keys() <= self.shown or (changing and not self.can_apply(edit for *_, edit in changing.edits)):
             return None
-        return NativeStep(self, batch, observers, changing, capture)
+        return NativeStep(self, batch, observers, changing, capture, layers)
 
 
 class NativeStep:
     """Computes one pass in place of the transformer."""
 
     def __init__(
-        self, steps: NativeSteps, batch: Batch, observers: Observers, changing: Changing | None, capture: bool
+        self,
+        steps: NativeSteps,
+        batch: Batch,
+        observers: Observers,
+        changing: Changing | None,
+        capture: bool,
+        layers: int | None,
     ):
         config, rows, outs = steps.config, batch.ids.numel(), batch.out_rows.numel()
         self._steps, self._batch, self._observers = steps, batch, observers
+        self._layers = config.layers if layers is None else layers
         steps.model.reach(int(batch.positions.max()) + 1)
         scores = sum(prod(_attention(config, group)) for group in batch.groups)
         self._layout = steps.layout(rows, outs, -(-scores // SOME_SCORES) * SOME_SCORES)
@@ -172,11 +185,9 @@ class NativeStep:
             self._summaries,
         )
 
-    def __call__(
-        self, layers: int | None = None, some: int | None = None, paused: Callable[[], None] = pause
-    ) -> Tensor:
-        """Computes logits [N, V] with the first `layers` layers; None: all. Calls `paused` after each `some` layers."""
-        native, last = self._pass, self._steps.config.layers if layers is None else layers
+    def __call__(self, some: int | None = None, paused: Callable[[], None] = pause) -> Tensor:
+        """Computes logits [N, V]. Calls `paused` after each `some` layers; None: never."""
+        native, last = self._pass, self._layers
         each = 1 if self._observers else some or last
         buffer, rows = torch.empty(self._layout.size), self._embedded
         for first in range(0, last, each):

@@ -69,7 +69,7 @@ class ModelService(Questions):
         engine = Engine(transformer, capacity=capacity, reserve=longest, eos=checkpoint.tokenizer.eos, device=device)
         super().__init__(engine, checkpoint.tokenizer, describe(checkpoint, transformer, device), longest)
         if native:
-            engine.runner.native = native.steps(transformer, engine.cache)
+            engine.runner.steps = native.steps(transformer, engine.cache)
         self.compiled = compiled
         """One line: what was compiled to make steps faster, or why nothing was."""
         self._say: Callable[[str], None] = lambda line: None

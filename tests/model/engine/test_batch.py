@@ -27,7 +27,7 @@ class Feeder:
             new = self.pool.extend(sequence, counts[index])
             ids = self.texts[index][first : sequence.length]
             entries.append(Entry(ids, first, new, self.pool.slots(sequence)))
-        batch, order = make_batch(entries, "cpu", self.model.config.window)
+        batch, order = make_batch(entries, self.model.config.window)
         logits = self.model(batch, self.pool)
         return {fed[place]: logits[row] for row, place in enumerate(order)}
 
@@ -78,7 +78,7 @@ def test_entries_stand_by_count_and_lengths_follow() -> None:
     for sequence, count in zip(sequences, counts, strict=True):
         new = pool.extend(sequence, count)
         entries.append(Entry([7] * count, 0, new, pool.slots(sequence)))
-    batch, order = make_batch(entries, "cpu")
+    batch, order = make_batch(entries)
     assert order == [1, 0, 2]
     assert [group.lengths for group in batch.groups] == [(1,), (3, 3)]
     assert [(group.start, group.sequences, group.queries, group.keys) for group in batch.groups] == [

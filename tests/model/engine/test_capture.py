@@ -9,7 +9,8 @@ from torch import Tensor
 
 from kvscope.model.companding import compand, decompand
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.capture import LARGEST_F16, Capture, CapturedRows
+from kvscope.model.engine.capture import LARGEST_F16, Capture, CapturedRows, captured_rows
+from kvscope.model.engine.packing import on_host
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import KVCache, Sequence
 from kvscope.model.transformer import AttentionGroup, Batch
@@ -36,13 +37,13 @@ def captured(arch: str) -> tuple[list[CapturedRows], list[int], dict[str, list[T
         sequence = Sequence()
         if cached:
             entry = Entry(prompt(cached, index), 0, pool.extend(sequence, cached), pool.slots(sequence))
-            model(make_batch([entry], "cpu", model.config.window)[0], pool)
+            model(make_batch([entry], model.config.window)[0], pool)
         held.append(sequence)
     entries = [
         Entry(prompt(new, 10 + index), cached, pool.extend(held[index], new), pool.slots(held[index]))
         for index, (cached, new) in enumerate(LENGTHS)
     ]
-    batch, order = make_batch(entries, "cpu", model.config.window)
+    batch, order = make_batch(entries, model.config.window)
     capture = Capture(model.config)
     points = hook_points(model)
     names = ("attn.weights", "attn.q_rot", "attn.k_rot", "attn.v", "resid_out")
@@ -50,7 +51,7 @@ def captured(arch: str) -> tuple[list[CapturedRows], list[int], dict[str, list[T
     observers = {f"blocks.{layer}.{name}": seen[name].append for layer in range(2) for name in names}
     with observing(points, capture.observers), observing(points, observers):
         model(batch, pool)
-    return capture.rows(batch, pool), order, seen
+    return captured_rows(batch, *on_host(capture.values(batch, pool))), order, seen
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -92,7 +93,7 @@ def test_norms_beyond_float16_saturate() -> None:
     capture.observers["blocks.0.resid_out"](torch.full((1, config.d), 3e38))
     slot = torch.zeros(1, dtype=torch.long)
     batch = Batch(slot, slot, slot, (AttentionGroup(0, 1, 1, (1,), slot, None),), slot)
-    (mine,) = capture.rows(batch, pool)
+    (mine,) = captured_rows(batch, *on_host(capture.values(batch, pool)))
     assert mine.q_norm.dtype == mine.k_norm.dtype == np.float16
     assert {*mine.q_norm.flat, *mine.k_norm.flat, *mine.v_norm.flat, *mine.residual_norm.flat} == {LARGEST_F16}
 
@@ -104,5 +105,5 @@ def test_a_layers_time_runs_from_its_first_hook_point_to_its_last(monkeypatch: p
     entry = Entry(prompt(3), 0, pool.extend(sequence, 3), pool.slots(sequence))
     capture = Capture(model.config)
     with observing(hook_points(model), capture.observers):
-        model(make_batch([entry], "cpu", None)[0], pool)
+        model(make_batch([entry], None)[0], pool)
     assert capture.layer_ms == pytest.approx((1.0, 3.0))

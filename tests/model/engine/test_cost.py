@@ -26,7 +26,7 @@ def test_a_pass_costs_what_it_multiplies_and_reads(arch: str, cached: int, new: 
     pool, sequence = KVCache(config, 4), Sequence()
     pool.extend(sequence, cached)
     slots = pool.extend(sequence, new)
-    batch, _ = make_batch([Entry(prompt(new), cached, slots, pool.slots(sequence))], "cpu", config.window)
+    batch, _ = make_batch([Entry(prompt(new), cached, slots, pool.slots(sequence))], config.window)
     with FlopCounterMode(display=False) as counter:
         model(batch, pool)
     attention = counter.get_flop_counts()["Global"][torch.ops.aten.bmm]

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from kvscope.model.companding import decompand
-from kvscope.model.engine import distribution as distribution_module
-from kvscope.model.engine import runner as runner_module
-from kvscope.model.engine.batch import make_batch
-from kvscope.model.engine.candidates import candidates
+from kvscope.model.engine import step as step_module
 from kvscope.model.engine.capture import Capture
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, StepRecord
+from kvscope.model.engine.sampling import choose
 from kvscope.model.hooks import hook_points, observing
+from kvscope.model.transformer import Batch
 from tests.support.tiny import (
     ARCHS,
     GREEDY,
@@ -80,7 +80,7 @@ def test_a_layers_time_is_that_of_all_chunks_of_the_step(monkeypatch: pytest.Mon
 
 def test_a_gpus_layers_are_not_timed_by_the_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     made = tiny_engine()
-    monkeypatch.setattr(runner_module, "make_batch", lambda entries, _, window: make_batch(entries, "cpu", window))
+    monkeypatch.setattr(Batch, "to", lambda self, device: self)
     monkeypatch.setattr(made.runner, "_synchronize", lambda: None)
     made.runner.device = "cuda:0"
     assert [step.timing.layers for step in steps_of(made, prompt(4), 2)] == [None, None]
@@ -302,8 +302,8 @@ class TestFailure:
         made = tiny_engine()
         made.admit("a", prompt(5, 1), GREEDY, 1)
         made.admit("b", prompt(5, 2), GREEDY, 3)
-        listed = [candidates(torch.arange(259.0)), MemoryError("no room for the candidates")]
-        monkeypatch.setattr(distribution_module, "candidates", Mock(side_effect=listed))
+        choices = [choose(Distribution(torch.arange(259.0)), GREEDY, Mock()), MemoryError("no room for the choice")]
+        monkeypatch.setattr(step_module, "choose", Mock(side_effect=choices))
         records = advance_all(made)
         assert {key: (each.reason, each.steps) for key, each in closes(records).items()} == {
             "a": ("length", 1),

@@ -60,12 +60,12 @@ def _seeing_only(model: Any, ids: list[int], keys: list[int]) -> int:
     cache, sequence = KVCache(model.config, 4), Sequence()
     slots = cache.extend(sequence, len(ids))
     window = model.config.window
-    before, _ = make_batch([Entry(ids[:-1], 0, slots[:-1], slots[:-1])], "cpu", window)
+    before, _ = make_batch([Entry(ids[:-1], 0, slots[:-1], slots[:-1])], window)
     model(before, cache)
-    last, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], "cpu", window)
-    visible = torch.zeros(1, 1, 1, 1, len(ids), dtype=torch.bool)
-    visible[..., keys] = True
-    group = replace(last.groups[0], visible=visible, near=visible)
+    last, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], window)
+    hidden = torch.ones(1, 1, 1, 1, len(ids), dtype=torch.bool)
+    hidden[..., keys] = False
+    group = replace(last.groups[0], hidden=hidden, far=hidden)
     return int(model(replace(last, groups=(group,)), cache)[-1].argmax())
 
 

@@ -69,12 +69,12 @@ def masked_logits(model: Transformer, ids: list[int], seen: Tensor) -> Tensor:
     """The reference: logits [T, V] of one pass over all rows, with a mask for each layer and KV head."""
     cache, sequence = KVCache(model.config, len(ids) // 16 + 1), Sequence()
     slots = cache.extend(sequence, len(ids))
-    batch, _ = make_batch([Entry(ids, 0, slots, slots)], "cpu")
+    batch, _ = make_batch([Entry(ids, 0, slots, slots)])
     rows = model.embed(batch.ids)
     if model.positions is not None:
         rows = rows + model.positions(batch.positions)
     for layer, block in enumerate(model.blocks):
-        group = replace(batch.groups[0], visible=seen[layer][None, :, None])
+        group = replace(batch.groups[0], hidden=~seen[layer][None, :, None])
         rows = block(rows, replace(batch, groups=(group,)), model.ropes(batch.positions)[0], cache, layer)
     return model.decode_rows(rows)
 

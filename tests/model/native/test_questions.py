@@ -26,7 +26,7 @@ def pair(request: pytest.FixtureRequest, native: Native, tmp_path_factory: pytes
     write_grouped(path, request.param)
     fast = ModelService(checkpoint_of(path, grouped=True), "cpu", native)
     plain = ModelService(checkpoint_of(path, grouped=False), "cpu")
-    assert isinstance(fast.engine.runner.native, NativeSteps)
+    assert isinstance(fast.engine.runner.steps, NativeSteps)
     return fast, plain
 
 

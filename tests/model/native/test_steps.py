@@ -57,9 +57,9 @@ class Counted:
         self.can_apply = steps.can_apply
 
     def for_pass(
-        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool
+        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool, layers: int | None
     ) -> NativeStep | None:
-        step = self.steps.for_pass(batch, observers, changing, capture=capture)
+        step = self.steps.for_pass(batch, observers, changing, capture=capture, layers=layers)
         self.asked += 1
         self.taken += step is not None
         return step
@@ -83,7 +83,7 @@ def engines(name: str, native: Native, **options: Any) -> tuple[Engine, Engine, 
     steps = native.steps(fast.transformer, fast.cache)
     assert steps is not None
     counted = Counted(steps)
-    fast.runner.native = counted
+    fast.runner.steps = counted
     return plain, fast, counted
 
 
@@ -170,7 +170,7 @@ def test_the_distribution_is_that_of_the_logits(native: Native) -> None:
     config = tiny_config(d_mlp=64, vocab=1000)
     transformer = Transformer.from_weights(config, grouped_weights(config), products=native.products)
     engine = Engine(transformer, capacity=256)
-    engine.runner.native = native.steps(transformer, engine.cache)
+    engine.runner.steps = native.steps(transformer, engine.cache)
     entries = [engine.scheduler.entry(Cached(), prompt(length), outputs=length) for length in (1, 5, 9)]
     done = engine.runner.run(entries, capture=True)
     assert done.by == "native"
@@ -247,8 +247,8 @@ def test_a_matrix_that_is_in_no_groups_is_multiplied_as_it_is(matrix: str, nativ
     weights = grouped_weights(config) | {matrix: random_weights(config)[matrix]}
     plain = Engine(Transformer.from_weights(config, weights), capacity=256)
     fast = Engine(Transformer.from_weights(config, weights, products=native.products), capacity=256)
-    fast.runner.native = native.steps(fast.transformer, fast.cache)
-    assert fast.runner.native is not None
+    fast.runner.steps = native.steps(fast.transformer, fast.cache)
+    assert fast.runner.steps is not None
     alike(*(decoded(engine, [7, 3], [])[0] for engine in (fast, plain)), "logits")
 
 
@@ -334,7 +334,7 @@ class TestUnknown:
         fast = Engine(transformer, capacity=1024)
         steps = native.steps(transformer, fast.cache)
         assert steps is not None
-        fast.runner.native = counted = Counted(steps)
+        fast.runner.steps = counted = Counted(steps)
         _, seen, _ = decoded(fast, [7, 3], ["blocks.0.attn.new"])
         assert len(seen["blocks.0.attn.new"]) == 1
         _, seen, _ = decoded(fast, [7, 3], ["blocks.0.attn.change"])

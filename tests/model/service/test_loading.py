@@ -66,8 +66,8 @@ class TestNative:
     def test_weights_stay_in_groups_and_steps_are_native(self, model: str, compiled_here: None) -> None:
         made, plain = self.load(model), self.load(model, compiled=False)
         assert (made.compiled, plain.compiled) == (NATIVE, "")
-        assert isinstance(made.engine.runner.native, NativeSteps)
-        assert plain.engine.runner.native is None
+        assert isinstance(made.engine.runner.steps, NativeSteps)
+        assert plain.engine.runner.steps is None
         assert set(made.info["weights"]["held"]) == {"4-bit groups", "float32"}  # norms
         assert set(plain.info["weights"]["held"]) == {"float32"}
         texts = [chosen(run_to_end(each, request(prompt="hi"))) for each in (made, plain)]
@@ -76,14 +76,14 @@ class TestNative:
     def test_a_file_without_groups_has_native_steps_too(self, tmp_path: Path, compiled_here: None) -> None:
         write_gguf(tmp_path / "a.gguf")
         made, plain = (self.load(str(tmp_path / "a.gguf"), compiled=compiled) for compiled in (True, False))
-        assert isinstance(made.engine.runner.native, NativeSteps)
+        assert isinstance(made.engine.runner.steps, NativeSteps)
         texts = [chosen(run_to_end(each, request(prompt="hi"))) for each in (made, plain)]
         assert texts[0] == texts[1]
 
     def test_weights_in_bfloat16_are_not_in_groups(self, model: str, compiled_here: None) -> None:
         made = self.load(model, "bfloat16")
         assert made.compiled == "no native code: the weights are in bfloat16"
-        assert made.engine.runner.native is None
+        assert made.engine.runner.steps is None
         assert set(made.info["weights"]["held"]) == {"bfloat16", "float32"}
 
     def why_not(self, model: str, caplog: pytest.LogCaptureFixture) -> str:
@@ -94,7 +94,7 @@ class TestNative:
         made.report_compiled(said.append)
         assert said == [made.compiled] == caplog.messages
         assert "\n" not in said[0]
-        assert made.engine.runner.native is None
+        assert made.engine.runner.steps is None
         assert set(made.info["weights"]["held"]) == {"float32"}
         assert len(chosen(run_to_end(made, request(prompt="hi")))) == 6
         return said[0]
