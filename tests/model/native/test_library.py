@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from kvscope.model import native as native_code
 from kvscope.model import prebuilt
+from kvscope.model import native as native_code
 from kvscope.model.compiler import COMPILERS, ZIG, Unavailable, c_compiler
 from kvscope.model.held import keeps_groups
 from kvscope.model.native import Native, library
@@ -409,6 +409,16 @@ class TestUnavailable:
     ) -> None:
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "ziglang")
         assert c_compiler() == ZIG
+
+    @pytest.mark.parametrize(("flags", "chosen"), [("fpu avx2 avx512f", "gcc"), ("fpu avx2", "clang")])
+    def test_the_compiler_of_the_fastest_code_comes_first(
+        self, flags: str, chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: {flags}\n")
+        monkeypatch.setattr("kvscope.model.compiler.CPUINFO", tmp_path / "cpuinfo")
+        monkeypatch.setattr("shutil.which", lambda name: name)
+        monkeypatch.delenv("CC", raising=False)
+        assert c_compiler() == [chosen]
 
     def test_without_the_one_that_is_asked_for(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CC", "no-such-compiler -m64")
