@@ -154,6 +154,7 @@ class KVCache:
         shared = [index for index in range(blocks) if self.refcounts[sequence.table[index]] > 1]
         if len(shared) > len(self._free):
             raise CacheFull(f"{len(shared)} blocks are needed and {len(self._free)} are free")
+        self._place_all(sequence)
         old = self.slots(sequence)[rows]
         values = self._pick(old)
         for index in shared:
@@ -224,6 +225,9 @@ class KVCache:
         """Stores `values`, as `_pick` returns them, at `slots` [n]."""
         for stored, each in zip(self._stored, values, strict=True):
             stored.index_copy_(3, self.places(0, slots), each)
+
+    def _place_all(self, sequence: Sequence) -> None:
+        """Gives all blocks of the sequence a place in layers with a window."""
 
     def _take(self) -> int:
         block = self._free.pop()

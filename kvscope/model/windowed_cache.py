@@ -109,17 +109,6 @@ class WindowedCache(KVCache):
             sequence.near_from = min(sequence.near_from, keep)
         super().truncate(sequence, length)
 
-    def select(self, sequence: Sequence, rows: Tensor) -> None:
-        """As `KVCache.select`. Rows that layers with a window have dropped become zeros there."""
-        for block in sequence.table[: sequence.near_from]:
-            if not self.near_refcounts[block]:
-                self._give_place(block)
-                place = self._place_of[block] * self.block_size
-                self.near[:, :, :, place : place + self.block_size] = 0
-            self.near_refcounts[block] += 1
-        sequence.near_from = 0
-        super().select(sequence, rows)
-
     def reserve(self, blocks: range) -> Sequence:
         sequence = super().reserve(blocks)
         for block in blocks:
@@ -156,6 +145,16 @@ class WindowedCache(KVCache):
         for (pool, layers), each in zip(parts, values, strict=True):
             if layers:
                 pool.index_copy_(3, self.places(layers[0], slots), each)
+
+    def _place_all(self, sequence: Sequence) -> None:
+        """Gives a place to the blocks that layers with a window have dropped. Their rows there become zeros."""
+        for block in sequence.table[: sequence.near_from]:
+            if not self.near_refcounts[block]:
+                self._give_place(block)
+                place = self._place_of[block] * self.block_size
+                self.near[:, :, :, place : place + self.block_size] = 0
+            self.near_refcounts[block] += 1
+        sequence.near_from = 0
 
     def _take(self) -> int:
         block = super()._take()

@@ -76,6 +76,17 @@ def test_what_a_layer_has_let_go_of_cannot_be_shared_or_gone_back_to() -> None:
     assert cache.windowed(child) == (8, 1)
 
 
+def test_rows_that_cannot_be_selected_for_want_of_blocks_change_nothing() -> None:
+    cache, sequence = WindowedCache(GEMMA, 5), Sequence()
+    cache.extend(sequence, 41)
+    child = cache.fork(sequence, 41)
+    cache.extend(child, 9)  # the shared block that it writes to, and another
+    before = repr(child), list(cache.near_refcounts)
+    with pytest.raises(CacheFull):
+        cache.select(child, torch.arange(32, 50))
+    assert (repr(child), cache.near_refcounts) == before
+
+
 class WindowedAllocator(Allocator):
     """With a layer of both kinds, and rows that are dropped."""
 
