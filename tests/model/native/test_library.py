@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from kvscope.model import prebuilt
 from kvscope.model import native as native_code
+from kvscope.model import prebuilt
 from kvscope.model.compiler import COMPILERS, ZIG, Unavailable, c_compiler
 from kvscope.model.held import keeps_groups
 from kvscope.model.native import Native, library
