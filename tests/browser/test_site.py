@@ -124,7 +124,7 @@ def kinds(site: Site) -> dict[str, Check]:
     """A file of each kind of page, and how it is known to work."""
     lessons = "learn/01-what-is-a-token.html"
     by_hand = says("Check attention with a pencil", "Attention weight from “sat” to “cat”")
-    no_model = says(re.compile("No model runs here|without a model"))
+    no_model = says(re.compile("No model runs here|only what was recorded"))
     return {
         "index.html": partial(stage, opens=0),
         f"s/{site.session}.html": stage,
