@@ -244,4 +244,4 @@ def test_bytes_that_are_no_frame_are_refused(data: bytes) -> None:
 
 def test_the_page_reads_the_same_version() -> None:
     script = (ROOT / "kvscope" / "static" / "shared" / "log" / "frames.js").read_text()
-    assert re.findall(r'^const VERSION = "(.+)";$', script, re.MULTILINE) == [VERSION]
+    assert re.findall(r'^export const VERSION = "(.+)";$', script, re.MULTILINE) == [VERSION]

@@ -1,5 +1,7 @@
 /** The memory of the WebAssembly module, given out from its beginning. Nothing is given back but by `release`. */
 
+import { msg } from "../../shared/words/msg.js";
+
 const PAGE_BYTES = 65536;
 /** The places that C's vectors need. */
 const ALIGNMENT = 64;
@@ -23,7 +25,7 @@ export function createMemory(memory, start) {
       try {
         memory.grow(Math.ceil(missing / PAGE_BYTES));
       } catch {
-        throw new OutOfMemory(`${missing} more bytes of memory are needed, and the browser gives none`);
+        throw new OutOfMemory(msg`${missing} more bytes of memory are needed, and the browser gives none`);
       }
     }
     end = address + bytes;

@@ -3,6 +3,8 @@
  * WebAssembly module (native/model.js).
  */
 
+import { msg } from "../../shared/words/msg.js";
+
 /** Positions of a block. */
 export const BLOCK_SIZE = 16;
 
@@ -18,7 +20,7 @@ export function createCache({ blocks, copyRows }) {
 
   const take = () => {
     const block = refcounts.indexOf(0);
-    if (block < 0) throw new CacheFull("no block of the KV cache is free");
+    if (block < 0) throw new CacheFull(msg`no block of the KV cache is free`);
     refcounts[block] = 1;
     return block;
   };

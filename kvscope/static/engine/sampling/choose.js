@@ -1,12 +1,13 @@
 /** Logits → temperature → top-k → top-p → choice, over the whole vocabulary, as kvscope/model/engine/sampling.py. */
 
+import { msg } from "../../shared/words/msg.js";
 import { descending } from "./descending.js";
 import { uniform } from "./uniform.js";
 
 /** The logits contain NaN or infinity, so no token can be chosen. */
 export class NotFinite extends Error {
   constructor() {
-    super("the model's logits contain NaN or infinity");
+    super(msg`the model's logits contain NaN or infinity`);
   }
 }
 

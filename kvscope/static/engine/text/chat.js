@@ -1,10 +1,11 @@
 /** Chat templates: the Jinja text of a checkpoint that formats a conversation as a prompt (kvscope/model/checkpoint/chat.py). */
 
+import { msg } from "../../shared/words/msg.js";
 import { Refused } from "../refused.js";
 import { jinja } from "./libraries.js";
 
 const LONGEST_REASON = 300;
-const OTHER_TEXT = "The model's chat template gives another text in this browser than on a server";
+const OTHER_TEXT = msg`The model's chat template gives another text in this browser than on a server`;
 
 /**
  * @typedef {Object} Described by kvscope/model/checkpoint/packed_tokenizer.py
@@ -27,7 +28,7 @@ export async function createChat({ template, names, examples, refusal }) {
     const text = attempt(() => new Template(template).render({ ...variables, messages }));
     return text.isWellFormed()
       ? text
-      : unavailable("The model's chat template writes half a character (a lone surrogate)");
+      : unavailable(msg`The model's chat template writes half a character (a lone surrogate)`);
   };
   try {
     const differ = examples.some(([content, text]) => ![null, chat([{ role: "user", content }])].includes(text));
@@ -45,7 +46,7 @@ function attempt(render) {
   try {
     return render();
   } catch (error) {
-    return unavailable(`The model's chat template failed: ${error.message}`);
+    return unavailable(msg`The model's chat template failed: ${error.message}`);
   }
 }
 
@@ -59,7 +60,7 @@ function reasoned(why) {
     .slice(0, LONGEST_REASON)
     .join("")
     .replace(/[. ]+$/, "");
-  return `${reason}. Without chat, a plain prompt works.`;
+  return msg`${reason}. Without chat, a plain prompt works.`;
 }
 
 /** @returns {never} */

@@ -1,5 +1,6 @@
 /** Converts text to token ids and back, as kvscope/model/checkpoint/tokenizer.py. */
 
+import { msg } from "../../shared/words/msg.js";
 import { Refused } from "../refused.js";
 import { createChat } from "./chat.js";
 import { createJoining } from "./joining.js";
@@ -40,14 +41,14 @@ export async function createTokenizer(described) {
    */
   const encode = (text, { special: whole = false, field = "prompt" } = {}) => {
     if (!text.isWellFormed())
-      throw new Refused(400, `${field} is not valid Unicode: it contains half of a surrogate pair.`, { field });
+      throw new Refused(400, msg`${field} is not valid Unicode: it contains half of a surrogate pair.`, { field });
     const { ids: own } = inner.encode(text);
     const ids = whole ? own : [...around.first, ...own, ...around.last];
     const beyond = ids.find((id) => id >= rows);
     if (beyond !== undefined) {
       const token = `'${nameOf(beyond)}' (id ${grouped(beyond)})`;
-      const why = `this model has no embedding: its embedding table has ${grouped(rows)} rows. Remove it.`;
-      throw new Refused(422, `${field} has the token ${token}, for which ${why}`, { field, limit: rows - 1 });
+      const why = msg`this model has no embedding: its embedding table has ${grouped(rows)} rows. Remove it.`;
+      throw new Refused(422, msg`${field} has the token ${token}, for which ${why}`, { field, limit: rows - 1 });
     }
     return ids;
   };
