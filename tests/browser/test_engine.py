@@ -22,6 +22,7 @@ from tests.support.complaints import Complaints
 from tests.support.file_server import serving_files
 from tests.support.grouped import write_grouped
 from tests.support.pages import NewPage
+from tests.support.places import PLACES, open_at
 from tests.support.runs import WORDS
 from tests.support.screens import PHONE
 from tests.support.server import Server
@@ -62,16 +63,7 @@ class Site:
     parts: list[str]
 
     def open(self, page: Page, file: str = "index.html", place: str = "server") -> Frame:
-        if place == "disk":
-            page.goto(f"{self.folder.as_uri()}/{file}")
-        elif place == "server":
-            page.goto(f"{self.url}{file}")
-        else:
-            size = 'width="1400" height="860"'
-            page.set_content(f'<iframe sandbox="allow-scripts" {size} src="{self.url}{file}"></iframe>')
-            page.frame_locator("iframe").locator("body").wait_for()
-            return page.frames[1]
-        return page.main_frame
+        return open_at(place, page, self.folder, self.url, file)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +131,7 @@ def parts_of(asked: list[str]) -> list[str]:
     return [name for url in asked if "/api/engine/" in url and (name := url.rpartition("/")[2]) != "model.js"]
 
 
-@pytest.mark.parametrize("place", ["server", "sandboxed frame", "disk"])
+@pytest.mark.parametrize("place", PLACES)
 def test_a_prompt_runs_on_the_device_and_is_branched(new_page: NewPage, site: Site, place: str) -> None:
     page = new_page(own=True)
     asked = requests_of(page)

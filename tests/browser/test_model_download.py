@@ -26,6 +26,7 @@ from kvscope.model.service import for_browser
 from tests.support.file_server import serving_files
 from tests.support.grouped import write_grouped
 from tests.support.pages import NewPage
+from tests.support.places import PLACES, open_at
 from tests.support.traffic import Asked
 
 EMPTY_MODULE = b"\0asm\1\0\0\0"
@@ -79,15 +80,7 @@ class Site:
         return loaded
 
     def open(self, page: Page, place: str) -> Frame:
-        if place == "disk":
-            page.goto((self.folder / "try.html").as_uri())
-        elif place == "server":
-            page.goto(f"{self.url}try.html")
-        else:
-            page.set_content(f'<iframe sandbox="allow-scripts" src="{self.url}try.html"></iframe>')
-            page.frame_locator("iframe").locator("body").wait_for(state="attached")
-            return page.frames[1]
-        return page.main_frame
+        return open_at(place, page, self.folder, self.url, "try.html")
 
 
 def write_page(folder: Path) -> None:
@@ -124,7 +117,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(folder, f"{url}below/kv/", json.loads(described)["bytes"])
 
 
-@pytest.mark.parametrize("place", ["server", "sandboxed frame", "disk"])
+@pytest.mark.parametrize("place", PLACES)
 def test_the_model_arrives_and_a_worker_compiles(new_page: NewPage, site: Site, place: str) -> None:
     stores = place == "server"
     loaded = site.load(new_page(own=True), place)

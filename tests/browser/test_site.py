@@ -20,6 +20,7 @@ from playwright.sync_api import Frame, Page, expect
 from kvscope.app.settings import Settings
 from tests.support.file_server import serving_files
 from tests.support.pages import NewPage
+from tests.support.places import PLACES, open_at
 from tests.support.runs import WORDS, share
 from tests.support.screens import PHONE, flaws, violations
 from tests.support.server import Server
@@ -44,19 +45,7 @@ class Site:
 
     def open(self, page: Page, file: str, place: str) -> Frame:
         """The frame that shows a file of the site at one of PLACES."""
-        if place == "disk":
-            page.goto(f"{self.folder.as_uri()}/{file}")
-        elif place == "server":
-            page.goto(f"{self.url}{file}")
-        else:
-            size = 'width="1400" height="860"'
-            page.set_content(f'<iframe sandbox="allow-scripts" {size} src="{self.url}{file}"></iframe>')
-            page.frame_locator("iframe").locator("body").wait_for()
-            return page.frames[1]
-        return page.main_frame
-
-
-PLACES = ("server", "sandboxed frame", "disk")
+        return open_at(place, page, self.folder, self.url, file)
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,23 @@ import torch
 from torch import Tensor
 
 from kvscope.model.config import ModelConfig
+from kvscope.model.engine.candidates import TAIL_BINS, TOP
+from kvscope.model.engine.experts import NO_EXPERT
 from kvscope.model.grouped import GroupedEmbedding
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import linears
 from kvscope.model.native.model import Layer, Model, NativeExperts, NativeModel, Norm, rotation_of
 from kvscope.model.native.products import Linear, Weight
-from kvscope.model.native.steps import NativeEdit, NativePass, NativeSequence, NativeSummary, parts_of, pass_layout
+from kvscope.model.native.steps import (
+    POINTS,
+    QUARTERS,
+    NativeEdit,
+    NativePass,
+    NativeSequence,
+    NativeSummary,
+    parts_of,
+    pass_layout,
+)
 from kvscope.model.transformer import Transformer
 from kvscope.model.weights import always_read, embedding_row_bytes, weights_read
 
@@ -63,6 +74,10 @@ class Packed:
                 of the fields of `pass`; scores and weights take a number for each head, query and key in addition
     cost        multiply-adds of a row in all blocks, bytes of the matrices that every pass reads by format, and bytes
                 of a token's embedding
+    edits       the hook points at which a pass can be changed, by their numbers in C
+    shown       how many of the best logits a summary has (`top`), bins of its histogram (`bins`), and parts of the
+                logits that are counted separately (`quarters`)
+    no_expert   marks rows in a layer without experts
     points      by hook point of a layer, the value that has it, its first column or head, and the one after the last
     """
 
@@ -127,6 +142,9 @@ def pack(transformer: Transformer) -> Packed:
         "model": structure,
         "rotations": [_rotations(transformer, layer) for layer in range(transformer.config.layers)],
         "values": _values(transformer.config, native.most_groups),
+        "edits": list(POINTS),
+        "shown": {"top": TOP, "bins": TAIL_BINS, "quarters": QUARTERS},
+        "no_expert": NO_EXPERT,
         "points": parts_of(transformer.config),
         "cost": {
             "products": transformer.block_products,

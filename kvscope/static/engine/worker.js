@@ -4,6 +4,7 @@
  * A call is {id, call, argument}; its answer {id, value} or {id, problem}. Frames are {frames: {run, payloads, closed}}.
  */
 
+import { nextTask } from "../shared/log/next-task.js";
 import { msg } from "../shared/words/msg.js";
 import { editsOf } from "./answers/edits.js";
 import { ANSWERS } from "./answers/index.js";
@@ -95,18 +96,6 @@ function problemOf(error) {
   if (error instanceof Refused) return error.problem;
   const full = error instanceof OutOfMemory || error instanceof RangeError;
   return { title: String(error.message ?? error), detail: String(error.message ?? error), status: full ? 507 : 500 };
-}
-
-/** @returns {Promise<void>} resolves in a new task, after messages that wait */
-function nextTask() {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
 }
 
 if (globalThis.document === undefined && "importScripts" in globalThis) serve(/** @type {any} */ (globalThis));

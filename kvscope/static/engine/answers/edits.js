@@ -9,8 +9,6 @@ import { keyOf } from "../runs/changed.js";
 import { among, within } from "./bounds.js";
 import { observe, plainText } from "./rows.js";
 
-/** `enum point` of kernels.c: the places in a pass that can be changed. */
-const POINTS = ["embedded", "attn.mixed", "attn.change", "mlp.change", "resid_out", "attn.k_rot", "attn.v"];
 /** The point of each site; `based`: the site is what the layer adds, not the rows themselves. */
 const PLACES = {
   token: { point: "embedded" },
@@ -65,14 +63,14 @@ export const switchedOff = (site, layer, head = null) => ({
  * @param {{first: number, count: number}} rows of the pass
  * @returns {Object[]} the edit as `compute` takes it; none if it changes none of these rows
  */
-export function inPass({ info }, { site, layer, head, first, last, keep, add, each }, rows) {
+export function inPass({ info, model }, { site, layer, head, first, last, keep, add, each }, rows) {
   const [from, to] = [Math.max(first, rows.first), Math.min(last, rows.first + rows.count)];
   if (from >= to) return [];
   const { point, based = false } = PLACES[site];
   const { start, width } = columnsOf(info, site, head);
   return [
     {
-      ...{ point: POINTS.indexOf(point), layer: layer ?? 0, start, width, keep },
+      ...{ point: model.edits.indexOf(point), layer: layer ?? 0, start, width, keep },
       ...{ first: from - rows.first, end: to - rows.first, each: each ? 1 : 0, based: based ? 1 : 0 },
       rows: each ? add.subarray(from * width, to * width) : add,
     },

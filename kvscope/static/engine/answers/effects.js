@@ -9,9 +9,9 @@
 import { msg } from "../../shared/words/msg.js";
 import { compute } from "../native/pass.js";
 import { Refused } from "../refused.js";
+import { logSumOf } from "../sampling/choose.js";
 import { among, fewEnough, oneOf } from "./bounds.js";
 import { inPass, switchedOff } from "./edits.js";
-import { logSumOf } from "./predictions.js";
 import { observe, withRowsBefore } from "./rows.js";
 import { textBefore } from "./text.js";
 

@@ -1,9 +1,11 @@
 /** What rows predict for the next token (docs/frames.md, On demand): `lens`, `candidates`, `losses`. */
 
+import { stack } from "../../shared/log/stored-values.js";
 import { msg } from "../../shared/words/msg.js";
 import { Refused } from "../refused.js";
+import { logSumOf, probabilityOf } from "../sampling/choose.js";
 import { someText } from "./bounds.js";
-import { decodeRows, joined, observe } from "./rows.js";
+import { decodeRows, observe } from "./rows.js";
 import { textBefore } from "./text.js";
 
 /** Tokens that the lens shows of a layer. */
@@ -27,12 +29,14 @@ export function lens(engine, log, { step }) {
  */
 export function lensOf(engine, rows, token) {
   const { tokenizer } = engine;
-  const layers = decodeRows(engine, joined(rows), (logits, summary, layer) => {
-    const probOf = probabilities(summary);
+  const layers = decodeRows(engine, stack(rows), (logits, summary, layer) => {
     return {
       layer,
-      top: largestOf(logits, LENS_TOP).map((id) => ({ ...tokenizer.token(id), prob: probOf(logits[id]) })),
-      chosen: { prob: probOf(logits[token]), rank: rankOf(logits, token) },
+      top: largestOf(logits, LENS_TOP).map((id) => ({
+        ...tokenizer.token(id),
+        prob: probabilityOf(summary, logits[id]),
+      })),
+      chosen: { prob: probabilityOf(summary, logits[token]), rank: rankOf(logits, token) },
     };
   });
   return { token: tokenizer.token(token), layers };
@@ -51,9 +55,9 @@ export function candidates(engine, log, { step, text: typed }) {
     throw new Refused(422, msg`The model's vocabulary has no token for this text.`, { field: "text" });
   }
   const all = observe(engine, text, { first: text.ids.length - 1, outs: [0] }, ({ logits, summary }) => {
-    const probOf = probabilities(summary(0));
+    const own = summary(0);
     return [...whole].map(([id, isWhole]) => {
-      const standing = { logit: logits[id], prob: probOf(logits[id]), rank: rankOf(logits, id) };
+      const standing = { logit: logits[id], prob: probabilityOf(own, logits[id]), rank: rankOf(logits, id) };
       return { ...tokenizer.token(id), ...standing, whole: isWhole };
     });
   });
@@ -73,7 +77,7 @@ export function losses(engine, log) {
     const { best } = summary;
     const next = ids[position + 1];
     const came = next === undefined ? null : cameOf(logits, summary, next);
-    return { best: { ...tokenizer.token(best), prob: probabilities(summary)(logits[best]) }, came };
+    return { best: { ...tokenizer.token(best), prob: probabilityOf(summary, logits[best]) }, came };
   });
   const all = positions.flatMap(({ came }) => (came ? [came.loss] : []));
   const loss = all.length ? all.reduce((sum, each) => sum + each, 0) / all.length : null;
@@ -86,14 +90,6 @@ export function losses(engine, log) {
 function cameOf(logits, summary, token) {
   const log = logits[token] - logSumOf(summary);
   return { prob: Math.exp(log), rank: rankOf(logits, token), loss: Math.max(0, -log) };
-}
-
-/** @returns {number} logsumexp of the logits of a summary (native/pass.js) */
-export const logSumOf = ({ largest, total }) => largest + Math.log(total);
-
-/** Returns a function that gives the probability of a logit in softmax of the raw logits. */
-function probabilities({ largest, total }) {
-  return (logit) => Math.exp(logit - largest) / total;
 }
 
 /** @returns {number} how many tokens have a larger logit */

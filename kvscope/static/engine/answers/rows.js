@@ -100,13 +100,3 @@ export function decodeRows({ model }, rows, read) {
   }
   return results;
 }
-
-/** Returns numbers one after another. */
-export function joined(parts) {
-  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  parts.reduce((at, part) => {
-    all.set(part, at);
-    return at + part.length;
-  }, 0);
-  return all;
-}

@@ -1,9 +1,9 @@
 /** The learned weights of a layer (docs/frames.md, On demand): a row of a matrix, or all of it as a picture. */
 
+import { stack } from "../../shared/log/stored-values.js";
 import { msg } from "../../shared/words/msg.js";
 import { Refused } from "../refused.js";
 import { tensors } from "./exact.js";
-import { joined } from "./rows.js";
 import { inModel } from "./text.js";
 
 /** The shade of a weight of 0, and the number of shades below and above it. */
@@ -105,5 +105,5 @@ function matrixRows(model, { linear, first }, index, count) {
     if (from < to) rows.push(model.rowsOf(part, from - start, to - from));
     start += part.outputs;
   }
-  return joined(rows);
+  return stack(rows);
 }

@@ -1,6 +1,6 @@
 /** Encodes the frames of a run's log (docs/frames.md), as kvscope/model/log/frames.py does. Pure. */
 
-import { VERSION } from "../../shared/log/frames.js";
+import { headerOf, VERSION } from "../../shared/log/frames.js";
 
 const HEADER_LENGTH_BYTES = 8;
 /** The types of a log's tensors, in the order of a safetensors buffer. */
@@ -51,7 +51,8 @@ export function encodeSafetensors(metadata, tensors) {
  * @returns {Uint8Array<ArrayBuffer>}
  */
 export function relabelled(payload, { run, seq }, changes = {}) {
-  const { header, body } = split(payload);
+  const { header, start } = headerOf(payload);
+  const body = payload.subarray(start);
   const data = { ...JSON.parse(header.__metadata__.data), ...changes };
   const metadata = { ...header.__metadata__, run, seq: String(seq), data: JSON.stringify(data) };
   const bytes = withHeader({ ...header, __metadata__: metadata }, body.length);
@@ -65,7 +66,8 @@ export function relabelled(payload, { run, seq }, changes = {}) {
  *   the tensors as they are
  */
 export function bytesOf(payload) {
-  const { header, body } = split(payload);
+  const { header, start } = headerOf(payload);
+  const body = payload.subarray(start);
   const { __metadata__: metadata, ...entries } = header;
   const tensors = Object.entries(entries).map(
     ([
@@ -78,14 +80,6 @@ export function bytesOf(payload) {
     ]) => [name, { dtype, shape, data: body.subarray(from, to) }],
   );
   return { metadata, tensors: Object.fromEntries(tensors) };
-}
-
-/** Returns the header of a safetensors buffer, and the bytes after it. */
-function split(payload) {
-  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
-  const start = HEADER_LENGTH_BYTES + Number(view.getBigUint64(0, true));
-  const header = JSON.parse(new TextDecoder().decode(payload.subarray(HEADER_LENGTH_BYTES, start)));
-  return { header, body: payload.subarray(start) };
 }
 
 /** Returns a buffer that begins with a header and has room for so many bytes of tensors. */

@@ -1,6 +1,6 @@
 /** What the engine needs to know of a log to answer questions about it. Pure. */
 
-import { decodeFrame } from "../../shared/log/frames.js";
+import { headerOf } from "../../shared/log/frames.js";
 
 /**
  * @typedef {Object} Outline
@@ -19,7 +19,7 @@ export function outlineOf(payloads) {
   /** @type {Outline} */
   const outline = { ids: [], prompt: 0, chat: false, steps: [], forced: [], changes: [], sha256: "" };
   for (const payload of payloads) {
-    const { kind, data } = decodeFrame(payload);
+    const { kind, data } = headOf(payload);
     if (kind === "open") {
       outline.ids = data.tokens.map(({ id }) => id);
       outline.prompt = outline.ids.length;
@@ -43,13 +43,13 @@ export function outlineOf(payloads) {
  * @returns {Object} the answer to `GET /api/runs/<id>`, of which a part is that of a member of a family
  */
 export function statusOf(id, { payloads, closed }) {
-  const decoded = payloads.filter((_payload, at) => at === 0 || at === payloads.length - 1).map(decodeFrame);
-  const [{ data: opening }] = decoded;
-  const last = decoded.at(-1);
+  const heads = payloads.map(headOf);
+  const [{ data: opening }] = heads;
+  const last = heads.at(-1);
   const { model, prompt, chat, sampling, limits, parent, created, study, changed, tokens } = opening;
-  const steps = payloads.reduce((count, payload) => count + (kindOf(payload) === "step" ? 1 : 0), 0);
   return {
-    ...{ id, url: `/?run=${id}`, model, prompt, chat, sampling, limits, parent, created, study, changed, steps },
+    ...{ id, url: `/?run=${id}`, model, prompt, chat, sampling, limits, parent, created, study, changed },
+    steps: heads.filter(({ kind }) => kind === "step").length,
     status: closed ? "closed" : "running",
     reason: closed ? last.data.reason : null,
     error: closed ? last.data.error : null,
@@ -59,4 +59,8 @@ export function statusOf(id, { payloads, closed }) {
   };
 }
 
-const kindOf = (payload) => decodeFrame(payload).kind;
+/** @returns {{kind: string, data: Object}} a frame without its tensors, which take longer to read than all else */
+export function headOf(payload) {
+  const { kind, data } = headerOf(payload).header.__metadata__;
+  return { kind, data: JSON.parse(data) };
+}

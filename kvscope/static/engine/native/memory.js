@@ -49,6 +49,5 @@ export function createMemory(memory, start) {
     ints: view(Int32Array),
     longs: view(BigInt64Array),
     floats: view(Float32Array),
-    doubles: view(Float64Array),
   };
 }

@@ -54,6 +54,10 @@ export function createModel({ instance, packed, positions }) {
     positions,
     values: packed.values,
     points: packed.points,
+    /** The hook points at which a pass can be changed, by their numbers in C. */
+    edits: packed.edits,
+    shown: packed.shown,
+    noExpert: packed.no_expert,
     shape: packed.model,
     /** Writes bytes of the packed tensors. */
     load(offset, bytes) {

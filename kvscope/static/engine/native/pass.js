@@ -1,15 +1,9 @@
 /** One forward pass: writes `struct pass` of kernels.c, computes it, and reads what it wrote. */
 
-const TOP = 256;
-const BINS = 256;
-/** Parts of the logits that are counted separately (shown.h). */
-const QUARTERS = 4;
 /** Values that frames show, by the field of `struct sequence`, with the number of their rows in a layer. */
 const LENGTHS = { q: "heads", k: "kv_heads", v: "kv_heads", residual: null };
 /** Values whose columns the hook points count in heads. */
 const OF_HEADS = ["qkv", "qk", "rotated"];
-/** Marks rows in a layer without experts (model/engine/experts.py). */
-const NO_EXPERT = -1;
 
 /**
  * @typedef {Object} NewRows
@@ -91,7 +85,7 @@ function writePass(model, { ids, slots, capture, edits = [], outs, position, sta
   const [buffer, input, final] = [size, rows * shape.d, outs.length * shape.d].map(floats);
   const logits = floats(outs.length * shape.vocab);
   const experts = expertsRoom(model, rows);
-  const summaryRooms = outs.map(() => (capture ? summaryRoom(memory, Math.min(TOP, shape.vocab)) : {}));
+  const summaryRooms = outs.map(() => (capture ? summaryRoom(model) : {}));
   const summaries = structures.list("summary", summaryRooms);
   const [own, all] = [longs(slots.slice(keys - rows)), longs(slots)];
   const before = position ?? keys - rows;
@@ -157,11 +151,11 @@ function copyAt({ memory, shape, points, values }, pass, layer, point) {
 }
 
 /** Returns room for the experts of all rows, of which a layer may have none, as the addresses of [layers, rows, each]. */
-function expertsRoom({ memory, shape }, rows) {
+function expertsRoom({ memory, shape, noExpert }, rows) {
   const each = Math.max(0, ...shape.layers.map(({ experts }) => experts?.[0].chosen ?? 0));
   const count = shape.layers.length * rows * each;
   const [chosen, shares] = [memory.allocate(4 * count), memory.allocate(4 * count)];
-  memory.ints(chosen, count).fill(NO_EXPERT);
+  memory.ints(chosen, count).fill(noExpert);
   memory.floats(shares, count).fill(0);
   return { each, chosen, shares };
 }
@@ -193,11 +187,12 @@ function readCaptured({ memory, shape }, captured, rows, keys) {
   };
 }
 
-function summaryRoom(memory, count) {
+function summaryRoom({ memory, shape, shown }) {
+  const count = Math.min(shown.top, shape.vocab);
   return {
     ids: memory.allocate(4 * count),
     top: memory.allocate(4 * count),
-    counts: memory.allocate(4 * QUARTERS * BINS),
+    counts: memory.allocate(4 * shown.quarters * shown.bins),
   };
 }
 
@@ -205,9 +200,9 @@ function summaryRoom(memory, count) {
  * @returns {{finite: boolean, best: number, largest: number, smallest: number, total: number, weighted: number, ids: Int32Array, top: Float32Array,
  *   counts: Int32Array}} what a step needs of one row's logits (model/engine/distribution.py); ids, top and counts only if captured
  */
-function readSummary({ memory, structures, shape }, summaries, out) {
+function readSummary({ memory, structures, shape, shown }, summaries, out) {
   const field = (name) => structures.read("summary", name, summaries, out);
-  const count = Math.min(TOP, shape.vocab);
+  const count = Math.min(shown.top, shape.vocab);
   const room = field("ids");
   return {
     finite: field("finite") === 1,
@@ -215,7 +210,7 @@ function readSummary({ memory, structures, shape }, summaries, out) {
     ...{ total: field("sum"), weighted: field("weighted") },
     ids: room ? memory.ints(room, count).slice() : new Int32Array(0),
     top: room ? memory.floats(field("top"), count).slice() : new Float32Array(0),
-    counts: room ? memory.ints(field("counts"), BINS).slice() : new Int32Array(0),
+    counts: room ? memory.ints(field("counts"), shown.bins).slice() : new Int32Array(0),
   };
 }
 

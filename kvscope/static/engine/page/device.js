@@ -28,10 +28,8 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
     metered: weights.isMetered(),
   };
   let loading = /** @type {AbortController|null} */ (null);
-  const listeners = new Set();
   const change = (next) => {
     device = { ...device, ...next };
-    for (const listener of listeners) listener(device);
   };
 
   const engine = createEngine({
@@ -97,12 +95,6 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
       stop();
       await weights.remove();
       change({ stored: 0 });
-    },
-
-    /** @returns {() => void} stops calling the listener */
-    follow(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
     },
 
     /** @throws {Problem} unless the model is ready */

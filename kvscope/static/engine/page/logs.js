@@ -1,6 +1,8 @@
 /** The logs of the runs that this page's engine computes, frame by frame, as a server's database has those of its own. */
 
-/** @typedef {{payloads: Uint8Array[], closed: boolean, waiting: Set<() => void>}} Log */
+import { framed } from "../../shared/log/responses.js";
+
+/** @typedef {{payloads: Uint8Array[], closed: boolean, waiting: Set<(value?: any) => void>}} Log */
 
 export function createLogs() {
   /** @type {Map<string, Log>} */
@@ -48,10 +50,11 @@ export function createLogs() {
     stream(run, after, signal) {
       const log = logs.get(run);
       let at = after + 1;
+      signal?.addEventListener("abort", () => wake(log), { once: true });
       return new ReadableStream({
         async pull(controller) {
           while (at >= log.payloads.length && !log.closed && !signal?.aborted) {
-            await next(log, signal);
+            await new Promise((resume) => log.waiting.add(resume));
           }
           if (at >= log.payloads.length) return controller.close();
           controller.enqueue(framed(log.payloads[at]));
@@ -60,21 +63,4 @@ export function createLogs() {
       });
     },
   };
-}
-
-/** @returns {Promise<void>} resolves when the log changes, or the reader goes away */
-function next(log, signal) {
-  return new Promise((resolve) => {
-    const resume = () => resolve();
-    log.waiting.add(resume);
-    signal?.addEventListener("abort", resume, { once: true });
-  });
-}
-
-/** @returns {Uint8Array} a frame as it is in a stream: its length as unsigned 32-bit little-endian, then its bytes */
-function framed(payload) {
-  const bytes = new Uint8Array(4 + payload.byteLength);
-  new DataView(bytes.buffer).setUint32(0, payload.byteLength, true);
-  bytes.set(payload, 4);
-  return bytes;
 }

@@ -6,11 +6,12 @@
  */
 
 import { newRunId } from "../../shared/log/device.js";
-import { decodeFrame, FrameSplitter } from "../../shared/log/frames.js";
+import { FrameSplitter } from "../../shared/log/frames.js";
 import { Problem } from "../../shared/log/problem.js";
+import { json } from "../../shared/log/responses.js";
 import { msg } from "../../shared/words/msg.js";
 import { encodeFrame, encodeSafetensors } from "../log/encode.js";
-import { outlineOf, statusOf } from "../log/outline.js";
+import { headOf, outlineOf, statusOf } from "../log/outline.js";
 import { archiveOf } from "./archive.js";
 import { changedOpening, forked } from "./derived.js";
 import { createDevice } from "./device.js";
@@ -96,10 +97,11 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
   /** Continues a log of the same model in a new run. The worker's frames arrive after its answer, so the log can begin then. */
   const resume = async (kind, id, request, framesOf) => {
     const payloads = await payloadsOf(kind, id);
-    mustBeOurs(outlineOf(payloads));
-    const { sampling, limits } = decodeFrame(payloads[0]).data;
+    const log = outlineOf(payloads);
+    mustBeOurs(log);
+    const { sampling, limits } = headOf(payloads[0]).data;
     const run = newId();
-    const { seq, ...more } = request(payloads);
+    const { seq, ...more } = request(log, payloads);
     const spent = await device.call("resume", {
       run,
       seq,
@@ -117,8 +119,7 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
     return resume(
       kind,
       id,
-      (payloads) => {
-        const { ids, prompt, chat, changes } = outlineOf(payloads);
+      ({ ids, prompt, chat, changes }, payloads) => {
         const seq = 1 + lastOfStep(payloads, position - prompt);
         return { seq, ids: [...ids.slice(0, position), token.id], prompt, chat, changes };
       },
@@ -131,10 +132,7 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
     resume(
       kind,
       id,
-      (payloads) => {
-        const { ids, prompt, chat, forced } = outlineOf(payloads);
-        return { seq: 1, ids: ids.slice(0, prompt), prompt, chat, changes, forced };
-      },
+      ({ ids, prompt, chat, forced }) => ({ seq: 1, ids: ids.slice(0, prompt), prompt, chat, changes, forced }),
       ([opening], { run, created }) => [changedOpening(opening, { run, of: id, changes, created })],
     );
 
@@ -251,20 +249,16 @@ function readiness({ state, message, model, done, total }) {
 function withToken(member, { payloads }) {
   const { parent, prompt_tokens: prompt } = member;
   if (!parent) return member;
-  const { data } = decodeFrame(payloads[lastOfStep(payloads, parent.position - prompt)]);
+  const { data } = headOf(payloads[lastOfStep(payloads, parent.position - prompt)]);
   return { ...member, parent: { ...parent, token: data.token } };
 }
 
 /** Returns the place of the frame that ends a step. */
 function lastOfStep(payloads, step) {
   return payloads.findIndex((payload) => {
-    const { kind, data } = decodeFrame(payload);
+    const { kind, data } = headOf(payload);
     return kind === "step" && data.step === step;
   });
-}
-
-function json(value, status = 200) {
-  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }
 
 /** Returns a value of a query; `text` is not a number, even if it consists of digits. */

@@ -24,9 +24,9 @@ export class NotFinite extends Error {
  */
 export function choose(summary, logits, sampling, step) {
   if (!summary.finite) throw new NotFinite();
-  const { best, total, weighted, largest } = summary;
+  const { best, total, weighted } = summary;
   const entropy = Math.max(0, Math.log(total) - weighted / total) / Math.LN2;
-  const ofLogits = { entropy, log_z: largest + Math.log(total) };
+  const ofLogits = { entropy, log_z: logSumOf(summary) };
   if (sampling.strategy === "greedy") {
     const all = { kept_top_k: logits.length, kept_top_p: logits.length, mass_top_k: 1, mass_top_p: 1 };
     return { token: best, prob: 1 / total, raw_prob: 1 / total, ...ofLogits, ...all };
@@ -45,6 +45,9 @@ export function choose(summary, logits, sampling, step) {
     ...{ kept_top_k: keptK, kept_top_p: keptP, mass_top_k: sums[keptK - 1], mass_top_p: mass },
   };
 }
+
+/** @returns {number} the logarithm of the sum of e^logit */
+export const logSumOf = ({ largest, total }) => largest + Math.log(total);
 
 /** @returns {number} the probability of a token with this logit, in softmax of the raw logits */
 export function probabilityOf({ largest, total }, logit) {

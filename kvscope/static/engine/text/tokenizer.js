@@ -1,5 +1,6 @@
 /** Converts text to token ids and back, as kvscope/model/checkpoint/tokenizer.py. */
 
+import { hex } from "../../shared/log/hex.js";
 import { msg } from "../../shared/words/msg.js";
 import { Refused } from "../refused.js";
 import { createChat } from "./chat.js";
@@ -115,8 +116,6 @@ function isText(bytes) {
     return false;
   }
 }
-
-const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Returns a number as the server's messages have it: 49,152. */
 const grouped = (number) => number.toLocaleString("en-US");

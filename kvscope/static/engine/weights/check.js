@@ -1,5 +1,6 @@
 /** Reads a file of a model from its text, and says what is wrong with it. Pure. */
 
+import { hex } from "../../shared/log/hex.js";
 import { msg } from "../../shared/words/msg.js";
 
 const TITLE = msg`The model cannot be loaded`;
@@ -45,8 +46,4 @@ export async function damagedFile({ bytes: length, sha256 }, bytes, subtle) {
   if (bytes === null) return "missing";
   if (bytes.length !== length) return "truncated";
   return subtle && hex(await subtle.digest("SHA-256", bytes)) !== sha256 ? "changed" : null;
-}
-
-function hex(buffer) {
-  return Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

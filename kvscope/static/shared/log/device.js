@@ -6,6 +6,7 @@
  */
 
 import { msg } from "../words/msg.js";
+import { json } from "./responses.js";
 
 /** The model on this device: GET describes it, POST loads it, DELETE removes it. No server has this path, nor the one to stop loading. */
 export const HERE = "/api/engine/here";
@@ -80,8 +81,4 @@ function refusal(problem) {
   if (problem.status === undefined) throw problem;
   const { title, detail, status } = problem;
   return json({ title, detail, status }, status || 502);
-}
-
-function json(value, status = 200) {
-  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }

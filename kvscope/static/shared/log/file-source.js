@@ -7,6 +7,8 @@
  */
 
 import { msg } from "../words/msg.js";
+import { hex } from "./hex.js";
+import { framed, json } from "./responses.js";
 
 const NOT_INSIDE = {
   title: msg`Not in this file`,
@@ -97,18 +99,6 @@ async function inflated(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** @returns {Uint8Array} a frame as it is in a stream: its length as unsigned 32-bit little-endian, then its bytes */
-function framed(payload) {
-  const bytes = new Uint8Array(4 + payload.byteLength);
-  new DataView(bytes.buffer).setUint32(0, payload.byteLength, true);
-  bytes.set(payload, 4);
-  return bytes;
-}
-
-function hex(buffer) {
-  return Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 function damaged(field) {
   return {
     title: msg`This file is damaged`,
@@ -116,8 +106,4 @@ function damaged(field) {
     status: 500,
     field,
   };
-}
-
-function json(value, status = 200) {
-  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }

@@ -39,6 +39,19 @@ const TYPES = {
 };
 
 /**
+ * @param {Uint8Array} bytes a safetensors buffer
+ * @returns {{header: Object<string, any>, start: number}} its header, and where its tensors begin
+ * @throws {RangeError} when the buffer is cut short
+ */
+export function headerOf(bytes) {
+  if (bytes.byteLength < HEADER_LENGTH_BYTES) throw new RangeError("safetensors: no header");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const start = HEADER_LENGTH_BYTES + Number(view.getBigUint64(0, true));
+  if (start > bytes.byteLength) throw new RangeError("safetensors: header longer than the buffer");
+  return { header: JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_LENGTH_BYTES, start))), start };
+}
+
+/**
  * Reads a safetensors buffer.
  *
  * @param {Uint8Array} bytes
@@ -47,12 +60,7 @@ const TYPES = {
  * @throws {RangeError} when the buffer is cut short or a tensor does not fit its declared shape
  */
 export function decodeSafetensors(bytes) {
-  if (bytes.byteLength < HEADER_LENGTH_BYTES) throw new RangeError("safetensors: no header");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const headerLength = Number(view.getBigUint64(0, true));
-  const start = HEADER_LENGTH_BYTES + headerLength;
-  if (start > bytes.byteLength) throw new RangeError("safetensors: header longer than the buffer");
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_LENGTH_BYTES, start)));
+  const { header, start } = headerOf(bytes);
   const { __metadata__: metadata = {}, ...entries } = header;
 
   const tensors = {};

@@ -1,6 +1,7 @@
 /** Reads frames from a streamed response. */
 
 import { decodeFrame, FrameSplitter } from "./frames.js";
+import { nextTask } from "./next-task.js";
 
 /** The longest time to read stored frames without a pause, in ms. */
 const READING_MS = 8;
@@ -20,16 +21,4 @@ export async function readFrames(response, onFrame) {
       end = performance.now() + READING_MS;
     }
   }
-}
-
-/** @returns {Promise<void>} resolves soon, in a new task; unlike a timer also in a hidden page */
-function nextTask() {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
 }

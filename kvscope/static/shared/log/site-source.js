@@ -7,6 +7,7 @@
 
 import { msg } from "../words/msg.js";
 import { fileSource } from "./file-source.js";
+import { json } from "./responses.js";
 
 const NOT_INSIDE = {
   title: msg`Not in this site`,
@@ -68,8 +69,4 @@ export function siteSource({ load, subtle }) {
     if (!FILES.some((file) => file.test(path))) return json(NOT_INSIDE, NOT_INSIDE.status);
     return json(await load(`${pathname.replace(/\.json$/, "")}.js`));
   };
-}
-
-function json(value, status = 200) {
-  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
 }

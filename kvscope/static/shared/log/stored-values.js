@@ -198,7 +198,8 @@ function headsOf(count) {
   return Array.from({ length: count }, (_, head) => head);
 }
 
-function stack(parts) {
+/** @returns {Float32Array} the numbers of all parts, one after another */
+export function stack(parts) {
   const joined = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {

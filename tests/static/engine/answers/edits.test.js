@@ -6,6 +6,7 @@ import { createRemembered } from "../../../../kvscope/static/engine/answers/reme
 const INFO = { layers: 2, heads: 4, kv_heads: 2, head_dim: 8, d: 32 };
 const ENGINE = /** @type {any} */ ({
   info: INFO,
+  model: { edits: ["embedded", "attn.mixed", "attn.change", "mlp.change", "resid_out", "attn.k_rot", "attn.v"] },
   limits: { prompt_tokens: 512, new_tokens: 256 },
   tokenizer: { encode: (text) => [...text].map((_, id) => id) },
   remembered: createRemembered(),
