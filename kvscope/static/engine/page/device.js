@@ -59,8 +59,7 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
     try {
       const { model: info, limits } = await describe();
       const [wasm, { packed, tokenizer }] = await Promise.all([weights.wasm(signal), weights.details(signal)]);
-      signal.throwIfAborted();
-      await engine.begin();
+      await engine.begin(signal);
       await engine.call("load", { wasm, info, packed, tokenizer, limits });
       await weights.fetchAll({
         signal,

@@ -33,9 +33,14 @@ export function createEngine({ start, onFrames, onLost }) {
   };
 
   return {
-    /** Starts the worker. Rejects if the browser refuses. */
-    async begin() {
-      worker = await start();
+    /** Starts the worker. Rejects if the browser refuses, or if the signal aborts meanwhile. */
+    async begin(signal) {
+      const started = await start();
+      if (signal.aborted) {
+        started.terminate();
+        throw signal.reason;
+      }
+      worker = started;
       worker.onmessage = onMessage;
       worker.onerror = lose;
       worker.onmessageerror = lose;

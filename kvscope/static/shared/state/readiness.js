@@ -5,6 +5,8 @@ import { msg } from "../words/msg.js";
 const POLL_MS = 400;
 /** Interval after a failed request, in ms. */
 const SLOW_POLL_MS = 3000;
+/** States that only the viewer changes. */
+const LASTING = ["none", "offered"];
 
 /**
  * @param {Object} parts
@@ -12,27 +14,30 @@ const SLOW_POLL_MS = 3000;
  * @param {Object} parts.client
  * @param {(ms: number) => Promise<void>} parts.delay
  * @param {() => void} parts.onReady called when the model is ready
- * @returns {{poll: () => void, dispose: () => void}} `poll` starts polling unless it already runs
+ * @returns {{poll: () => void, dispose: () => void}} `poll` starts polling; while it runs, it asks once more: a model may have begun to load
  */
 export function createReadiness({ store, client, delay, onReady }) {
   const { dispatch, state } = store;
   let polling = false;
+  let again = false;
   let disposed = false;
 
   const poll = async () => {
+    again = true;
     if (polling || state().file) return;
     polling = true;
-    while (!disposed) {
+    while (!disposed && again) {
+      again = false;
       const readiness = await client.readiness().catch(() => ({ state: "unreachable" }));
       dispatch({ type: "readiness", readiness });
       if (readiness.state === "ready") {
         if (!disposed) onReady();
-        break;
+      } else if (!LASTING.includes(readiness.state)) {
+        const failed = readiness.state === "failed";
+        if (failed && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
+        again = true;
+        await delay(failed ? SLOW_POLL_MS : POLL_MS);
       }
-      if (readiness.state === "none" || readiness.state === "offered") break;
-      const failed = readiness.state === "failed";
-      if (failed && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
-      await delay(failed ? SLOW_POLL_MS : POLL_MS);
     }
     polling = false;
   };

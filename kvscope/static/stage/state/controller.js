@@ -202,7 +202,7 @@ export function createController({ store, client, saved = null, storage, delay }
       const problem = requestProblem(state(), limits);
       if (opening) return;
       if (problem) dispatch({ type: "problem", problem });
-      else if (model.state === "offered" || (model.state === "failed" && computesHere(state()))) loadHere(hold);
+      else if (model.state !== "ready" && computesHere(state())) loadHere(hold);
       else if (model.state === "failed") dispatch({ type: "problem", problem: modelFailed(model) });
       else if (["ready", "unloaded"].includes(model.state)) start();
       else hold();

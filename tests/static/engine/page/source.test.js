@@ -46,10 +46,12 @@ class FakeWorker {
     this.onmessage({ data: { frames: { run, payloads, closed } } });
   }
 
-  terminate() {}
+  terminate() {
+    this.isEnded = true;
+  }
 }
 
-async function sourceOf(answers, { chosen = true, files = {}, fetchAll = null } = {}) {
+async function sourceOf(answers, { chosen = true, files = {}, fetchAll = null, startWorker = null } = {}) {
   const worker = new FakeWorker(answers);
   const elsewhere = [];
   const weights = {
@@ -65,7 +67,7 @@ async function sourceOf(answers, { chosen = true, files = {}, fetchAll = null } 
   const source = createSource({
     isChosen: () => chosen,
     weights,
-    startWorker: async () => worker,
+    startWorker: startWorker ?? (async () => worker),
     newId: () => `here-${next++}`,
     async fetch(path) {
       elsewhere.push(path);
@@ -73,7 +75,7 @@ async function sourceOf(answers, { chosen = true, files = {}, fetchAll = null } 
     },
   });
   const loaded = source.device.load();
-  if (!fetchAll) await loaded;
+  if (!fetchAll && !startWorker) await loaded;
   const ask = async (path, options) => (await source.fetch(path, options)).json();
   const post = (path, body) => ask(path, { method: "POST", body: JSON.stringify(body) });
   const read = async (path) =>
@@ -190,4 +192,19 @@ test("loading that was stopped can begin again at once", async () => {
   await device.load();
   await new Promise((resolve) => setTimeout(resolve, 40)); // the first try ends now
   assert.equal(device.state().state, "ready");
+});
+
+test("a worker that starts after loading was stopped is ended, and the next one computes", async () => {
+  const [late, next] = [new FakeWorker({}), new FakeWorker({})];
+  const begun = [];
+  const startWorker = () => new Promise((resolve) => begun.push(resolve));
+  const { device } = (await sourceOf({}, { startWorker })).source;
+  while (begun.length === 0) await new Promise((resolve) => setTimeout(resolve));
+  device.cancel();
+  const loading = device.load();
+  while (begun.length === 1) await new Promise((resolve) => setTimeout(resolve));
+  begun[1](next);
+  begun[0](late);
+  await loading;
+  assert.deepEqual([device.state().state, late.isEnded, late.calls, next.isEnded], ["ready", true, [], undefined]);
 });

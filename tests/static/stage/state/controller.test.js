@@ -24,6 +24,8 @@ function harness({
   change = async () => ({ id: "c1" }),
   status = "running",
   saved = null,
+  here = null,
+  facts = {},
 } = {}) {
   const calls = [];
   const watches = [];
@@ -44,6 +46,7 @@ function harness({
       calls.push(["change", run, asked]);
       return change();
     },
+    here,
     control: async (run, action) => calls.push([action, run]),
     status: async () => ({ status }),
     watch: (id, after, handlers) => {
@@ -52,7 +55,7 @@ function harness({
     },
   };
   const storage = storageOr(() => null);
-  const store = createStore({ limits: LIMITS });
+  const store = createStore({ limits: LIMITS, ...facts });
   const controller = createController({ store, client, saved, storage, delay: turn });
   const bring = (from, to, run = "r1") => {
     for (const frame of FRAMES.slice(from, to)) watches.at(-1).handlers.onFrame({ ...frame, run });
@@ -155,6 +158,45 @@ test("what the server compiled is known with its readiness, which is then polled
   assert.equal(store.state().readiness.compiled, "native code for this processor");
   client.readiness = () => assert.fail("it is ready");
   await settled();
+});
+
+/** A static site whose model is loaded by `here.load` and ready when the test says so; readiness is answered a turn after it is read. */
+function onSite() {
+  const device = { state: "offered", loads: 0 };
+  const here = {
+    async load() {
+      device.loads += 1;
+      device.state = "loading";
+    },
+    async cancel() {
+      device.state = "offered";
+    },
+  };
+  const parts = harness({ here, facts: { inSite: true, engine: "offer" } });
+  parts.client.readiness = async () => {
+    const { state } = device;
+    await turn();
+    return { state, message: "" };
+  };
+  return { ...parts, device };
+}
+
+test("a model on this device is loaded and followed, whatever was last known of it when the prompt was sent", async () => {
+  const { store, controller, device, calls } = onSite();
+  controller.begin(null, {});
+  store.dispatch({ type: "prompt", prompt: "hello" });
+  controller.submit(); // before the first answer
+  await settled();
+  assert.equal(store.state().readiness.state, "loading");
+  await controller.cancelWaiting();
+  assert.equal(store.state().readiness.state, "loading");
+  controller.submit(); // before the page hears that loading has stopped
+  await settled();
+  assert.equal(device.loads, 2);
+  device.state = "ready";
+  await settled();
+  assert.deepEqual(calls, [["start", "hello"]]);
+  controller.dispose();
 });
 
 test("a prompt that was taken back does not start", async () => {
