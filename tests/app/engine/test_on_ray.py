@@ -50,7 +50,7 @@ def test_runs_are_computed_in_the_cluster_and_an_actor_that_dies_comes_back(clus
     engines_in_ray()[0].send_signal(signal.SIGKILL)
     eventually(lambda: any((head := side.log.head(run)) and head.closed for run in "cd"))
     assert sorted(closed(side.log, run) for run in "cd") == ["interrupted", "length"]
-    eventually(lambda: all(engine.state == "ready" for engine in side.pool.engines))
+    eventually(lambda: all(engine.state == "ready" for engine in side.pool.engines), 150)
     assert side.computes()
 
 
