@@ -1,12 +1,28 @@
-/** The logs of the runs that this page's engine computes, frame by frame, as a server's database has those of its own. */
+/**
+ * The logs of the runs that this page's engine computes, frame by frame, as a server's database has those of its own. They are in memory:
+ * when a run begins and there are too many bytes, the logs that ended and were read longest ago are removed.
+ */
 
 import { framed } from "../../shared/log/responses.js";
 
 /** @typedef {{payloads: Uint8Array[], closed: boolean, waiting: Set<(value?: any) => void>}} Log */
 
-export function createLogs() {
-  /** @type {Map<string, Log>} */
+/** Bytes of all logs: about eight runs of 256 tokens. */
+const MOST_BYTES = 100e6;
+
+export function createLogs({ mostBytes = MOST_BYTES } = {}) {
+  /** Read longest ago first. @type {Map<string, Log>} */
   const logs = new Map();
+
+  const makeRoom = () => {
+    let bytes = [...logs.values()].reduce((sum, log) => sum + bytesOf(log), 0);
+    for (const [run, log] of logs) {
+      if (bytes <= mostBytes) return;
+      if (!log.closed) continue;
+      bytes -= bytesOf(log);
+      logs.delete(run);
+    }
+  };
 
   const wake = (log) => {
     for (const resume of log.waiting) resume();
@@ -21,6 +37,7 @@ export function createLogs() {
 
     /** Begins a log with frames that exist already. */
     begin(run, payloads = []) {
+      makeRoom();
       logs.set(run, { payloads, closed: false, waiting: new Set() });
     },
 
@@ -49,6 +66,8 @@ export function createLogs() {
      */
     stream(run, after, signal) {
       const log = logs.get(run);
+      logs.delete(run);
+      logs.set(run, log);
       let at = after + 1;
       signal?.addEventListener("abort", () => wake(log), { once: true });
       return new ReadableStream({
@@ -64,3 +83,6 @@ export function createLogs() {
     },
   };
 }
+
+/** @param {Log} log */
+const bytesOf = ({ payloads }) => payloads.reduce((sum, { byteLength }) => sum + byteLength, 0);

@@ -39,3 +39,14 @@ test("a reader that stops waiting ends its stream", async () => {
   aborter.abort();
   assert.deepEqual(await reading, []);
 });
+
+test("beyond its bytes, the logs that ended and were read longest ago make room for the next run", () => {
+  const logs = createLogs({ mostBytes: 10 });
+  for (const run of ["computes", "read", "ended"]) {
+    logs.begin(run);
+    logs.add(run, [bytes(1, 2, 3, 4)], run !== "computes");
+  }
+  logs.stream("read", -1);
+  logs.begin("next");
+  assert.deepEqual(logs.runs(), ["computes", "read", "next"]);
+});
