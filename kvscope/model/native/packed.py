@@ -35,7 +35,7 @@ from kvscope.model.native.steps import (
     pass_layout,
 )
 from kvscope.model.transformer import Transformer
-from kvscope.model.weights import always_read, embedding_row_bytes, weights_read
+from kvscope.model.weights import always_read, embedding_row_bytes, expert_read, weights_read
 
 ALIGNMENT = 64
 """Each tensor begins at a multiple of so many bytes."""
@@ -72,8 +72,8 @@ class Packed:
                 rotary positions
     values      by name, how many float32 a pass writes to its buffer: [of each pass, of each of its rows], in the order
                 of the fields of `pass`; scores and weights take a number for each head, query and key in addition
-    cost        multiply-adds of a row in all blocks, bytes of the matrices that every pass reads by format, and bytes
-                of a token's embedding
+    cost        multiply-adds of a row in all blocks, bytes of the matrices that every pass reads by format, bytes of
+                an expert by format, and bytes of a token's embedding
     edits       the hook points at which a pass can be changed, by their numbers in C
     shown       how many of the best logits a summary has (`top`), bins of its histogram (`bins`), and parts of the
                 logits that are counted separately (`quarters`)
@@ -149,6 +149,7 @@ def pack(transformer: Transformer) -> Packed:
         "cost": {
             "products": transformer.block_products,
             "weights": weights_read(always_read(transformer)),
+            "expert": expert_read(transformer),
             "embedding_row": embedding_row_bytes(transformer),
         },
     }

@@ -108,6 +108,21 @@ def rows(payloads: Sequence[bytes]) -> dict[tuple[int, int, int, int], np.ndarra
     return result
 
 
+def lengths(payloads: Sequence[bytes]) -> dict[tuple[int, int, int], np.ndarray]:
+    """Lengths of Q, K, V and the residual stream in a row of a layer, by step, layer and query."""
+    result = {}
+    for payload in payloads:
+        head, data = frames.header(payload), frames.header(payload).data
+        if head.kind != "layer" or data["first_head"] > 0:
+            continue
+        named = frames.tensors(payload)
+        for layer in range(len(named["attention"])):
+            norms = [named[name][layer] for name in ("q_norm", "k_norm", "v_norm", "residual_norm")]
+            for query, row in enumerate(np.vstack(norms).T):
+                result[data["step"], data["first_layer"] + layer, data["first_query"] + query] = row.astype(np.float32)
+    return result
+
+
 def test_every_run_has_the_tokens_of_the_server(service: ModelService, in_the_browser: dict[str, list[bytes]]) -> None:
     furthest_logit, furthest_step = 0.0, 0
     for request in requests():
@@ -125,6 +140,9 @@ def test_every_run_has_the_tokens_of_the_server(service: ModelService, in_the_br
         expected = rows(theirs)
         for place, keys in rows(ours).items():
             furthest_step = max(furthest_step, int(np.abs(keys - expected[place]).max()))
+        their_lengths = lengths(theirs)
+        for row, norms in lengths(ours).items():
+            np.testing.assert_allclose(norms, their_lengths[row], rtol=2e-3, err_msg=f"{request.prompt}: {row}")
     assert furthest_logit < 1e-3
     assert furthest_step <= 1
 

@@ -2,10 +2,10 @@
 
 import { msg } from "../../shared/words/msg.js";
 import { encodeFrame } from "../log/encode.js";
+import { halvesOf } from "../log/half.js";
 import { Refused } from "../refused.js";
 import { oneOf } from "./bounds.js";
 import { byHead, pointsOfBlock, QKV } from "./exact.js";
-import { halvesOf } from "./half.js";
 import { lensOf } from "./predictions.js";
 import { observe } from "./rows.js";
 import { textBefore } from "./text.js";

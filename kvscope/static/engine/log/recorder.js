@@ -1,6 +1,7 @@
 /** Encodes what a run computed as the frames of its log, as kvscope/model/log/recorder.py does. */
 
 import { encodeFrame } from "./encode.js";
+import { halvesOf } from "./half.js";
 import { tilesOf } from "./tiles.js";
 
 /** How many of the best tokens a step names. */
@@ -26,7 +27,8 @@ export function createRecorder({ run, tokenizer, seq: first = 0 }) {
 
     /**
      * @param {Object} shape of the model
-     * @param {{step: number, firstQuery: number, queries: number, captured: Object}} rows as `compute` captures them
+     * @param {{step: number, firstQuery: number, queries: number, captured: Object, experts: import("../native/pass.js").Experts|null}} rows as
+     *   `compute` captures them
      */
     layers: (shape, rows) => layerParts(shape, rows).map(({ data, tensors }) => frame("layer", data, tensors)),
 
@@ -56,7 +58,7 @@ export function createRecorder({ run, tokenizer, seq: first = 0 }) {
 }
 
 /** Returns the data and tensors of the `layer` frames of a pass. */
-function layerParts(shape, { step, firstQuery, queries, captured }) {
+function layerParts(shape, { step, firstQuery, queries, captured, experts }) {
   const { heads, kv_heads: kvHeads } = shape;
   const keys = firstQuery + queries;
   const norms = [
@@ -65,6 +67,8 @@ function layerParts(shape, { step, firstQuery, queries, captured }) {
     ["v_norm", captured.v, kvHeads],
     ["residual_norm", captured.residual, 0],
   ];
+  // A share is 1 at most.
+  const shares = experts && /** @type {Uint16Array} */ (halvesOf(experts.shares));
   return tilesOf(shape, firstQuery, queries).map(({ layer, head, query }) => {
     const part = { layers: layer.end - layer.start, queries: query.end - query.start };
     const last = firstQuery + query.end;
@@ -80,9 +84,14 @@ function layerParts(shape, { step, firstQuery, queries, captured }) {
     const tensors = {
       attention: { dtype: "U8", shape: [part.layers, head.end - head.start, part.queries, last], data: attention },
     };
-    if (head.start === 0)
-      for (const [name, values, count] of norms)
-        tensors[name] = normsOf(values, count, { layer, query, queries, ...part });
+    if (head.start === 0) {
+      const rows = { layer, query, all: queries };
+      for (const [name, values, count] of norms) tensors[name] = { dtype: "F16", ...lengthsOf(values, count, rows) };
+      if (experts) {
+        tensors.experts = { dtype: "I32", ...ofRows(experts.chosen, experts.each, rows) };
+        tensors.expert_shares = { dtype: "F16", ...ofRows(shares, experts.each, rows) };
+      }
+    }
     const data = {
       step,
       first_layer: layer.start,
@@ -94,14 +103,27 @@ function layerParts(shape, { step, firstQuery, queries, captured }) {
   });
 }
 
-/** Returns lengths [layers, count, queries] of a part; without `count`, [layers, queries]. */
-function normsOf(values, count, { layer, layers, query, queries, all = queries }) {
+/** Returns lengths [layers, count, queries] of a part of a pass with `all` queries; without `count`, [layers, queries]. */
+function lengthsOf(values, count, { layer, query, all }) {
   const lines = Math.max(1, count);
-  const wide = query.end - query.start;
-  const data = new Uint16Array(layers * lines * wide);
-  for (let line = 0; line < layers * lines; line++) {
-    const from = (layer.start * lines + line) * all + query.start;
-    data.set(values.subarray(from, from + wide), line * wide);
+  const [layers, queries] = [layer.end - layer.start, query.end - query.start];
+  const data = linesOf(values, layers * lines, queries, layer.start * lines * all + query.start, all);
+  return { shape: count ? [layers, count, queries] : [layers, queries], data };
+}
+
+/** Returns numbers [layers, queries, each] of a part of a pass with `all` queries. */
+function ofRows(values, each, { layer, query, all }) {
+  const [layers, queries] = [layer.end - layer.start, query.end - query.start];
+  const data = linesOf(values, layers, queries * each, (layer.start * all + query.start) * each, all * each);
+  return { shape: [layers, queries, each], data };
+}
+
+/** Returns `count` lines of `length` numbers, the first at `first` and `stride` apart. */
+function linesOf(values, count, length, first, stride) {
+  const lines = new values.constructor(count * length);
+  for (let line = 0; line < count; line++) {
+    const from = first + line * stride;
+    lines.set(values.subarray(from, from + length), line * length);
   }
-  return { dtype: "F16", shape: count ? [layers, count, wide] : [layers, wide], data };
+  return lines;
 }

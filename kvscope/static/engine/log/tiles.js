@@ -8,14 +8,15 @@ const HEADER_ROOM = 2048;
 /**
  * A frame has as many whole layers as fit; if none fits, query rows of one layer; if none fits, heads of one row.
  *
- * @param {{layers: number, heads: number, kv_heads: number}} shape
+ * @param {{layers: number, heads: number, kv_heads: number, experts: {chosen: number}|null}} shape
  * @returns {{layer: Range, head: Range, query: Range}[]} parts that cover the pass without overlap
  * @typedef {{start: number, end: number}} Range
  */
-export function tilesOf({ layers, heads, kv_heads: kvHeads }, firstQuery, queries) {
+export function tilesOf({ layers, heads, kv_heads: kvHeads, experts }, firstQuery, queries) {
   const room = MOST_FRAME_BYTES - HEADER_ROOM;
   const last = firstQuery + queries;
-  const normBytes = 2 * (heads + 2 * kvHeads + 1);
+  // Lengths take 16 bits each; an expert and its share, 6 bytes.
+  const normBytes = 2 * (heads + 2 * kvHeads + 1) + 6 * (experts?.chosen ?? 0);
   const rowBytes = heads * last + normBytes;
   const someQueries = Math.min(queries, Math.max(1, Math.floor(room / rowBytes)));
   const someHeads = rowBytes <= room ? heads : Math.max(1, Math.floor((room - normBytes) / last));

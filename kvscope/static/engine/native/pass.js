@@ -61,8 +61,10 @@ export function compute(model, of, read) {
  * @property {Float32Array} final the normed rows that the head reads, [outs, d]
  * @property {Object<string, Uint8Array|Uint16Array>|null} captured what frames show: attention [layers, heads, rows, keys] and, as float16,
  *   lengths [layers, heads or none, rows]
- * @property {{chosen: Int32Array, shares: Float32Array}|null} experts of each row, [layers, rows, chosen]; null in a model without
+ * @property {Experts|null} experts of each row; null in a model without
  * @property {(out: number) => ReturnType<typeof readSummary>} summary
+ *
+ * @typedef {{chosen: Int32Array, shares: Float32Array, each: number}} Experts [layers, rows, each], largest share first
  */
 
 /**
@@ -110,7 +112,7 @@ function writePass(model, { ids, slots, capture, edits = [], outs, position, sta
       logits: memory.floats(logits, outs.length * shape.vocab),
       final: memory.floats(final, outs.length * shape.d),
       captured: capture ? readCaptured(model, captured, rows, keys) : null,
-      experts: experts.each ? readExperts(memory, experts, 0, shape.layers.length * rows * experts.each) : null,
+      experts: experts.each ? allExperts(model, experts, rows) : null,
       summary: (out) => readSummary(model, summaries, out),
     }),
   };
@@ -159,6 +161,12 @@ function expertsRoom({ memory, shape, noExpert }, rows) {
   memory.floats(shares, count).fill(0);
   return { each, chosen, shares };
 }
+
+/** @returns {Experts} */
+const allExperts = ({ memory, shape }, experts, rows) => ({
+  ...readExperts(memory, experts, 0, shape.layers.length * rows * experts.each),
+  each: experts.each,
+});
 
 const readExperts = (memory, { chosen, shares }, first, count) => ({
   chosen: memory.ints(chosen + 4 * first, count).slice(),

@@ -4,7 +4,7 @@ import { compute } from "../native/pass.js";
 import { shownOf } from "../sampling/candidates.js";
 import { choose, probabilityOf } from "../sampling/choose.js";
 import { slotsOf } from "./cache.js";
-import { costOf } from "./cost.js";
+import { costOf, expertsUsed, sum } from "./cost.js";
 
 /** The most rows of a pass: between two passes a run can be paused or stopped, and the page learns how far prefill is. */
 const MOST_ROWS = 64;
@@ -22,12 +22,15 @@ const MOST_ROWS = 64;
  * @property {number} step
  * @property {Map<number, number>} forced the token that replaces the chosen one, by step
  * @property {(rows: {first: number, count: number}) => Object[]} edits of a pass with these rows, if the run is changed
- * @property {Object} spent of the step so far
+ * @property {Spent} spent of the step so far
  * @property {Object} recorder
+ *
+ * @typedef {{chunks: number[], rows: number, flops: number, bytes_read: number, weights: import("./cost.js").ByFormat}} Spent chunks: ms of
+ *   each pass
  */
 
-/** @returns {{chunks: number[], rows: number, flops: number, bytes_read: number, passes: number}} the costs of a step that begins */
-export const nothingSpent = () => ({ chunks: [], rows: 0, flops: 0, bytes_read: 0, passes: 0 });
+/** @returns {Spent} the costs of a step that begins */
+export const nothingSpent = () => ({ chunks: [], rows: 0, flops: 0, bytes_read: 0, weights: {} });
 
 /**
  * Computes the next pass of a run.
@@ -37,16 +40,17 @@ export const nothingSpent = () => ({ chunks: [], rows: 0, flops: 0, bytes_read: 
  * @returns {{frames: Uint8Array[], closed: boolean}}
  */
 export function advance(engine, run) {
-  const { info, cost, now } = engine;
+  const { model, info, cost, now } = engine;
   const first = run.fed;
   const started = now();
   const { count, isLast, ...done } = pass(engine, run, true);
-  spend(run.spent, costOf(info, cost, count, run.fed), count, now() - started);
+  spend(run.spent, costOf(info, cost, count, run.fed, expertsUsed(model, done.experts)), count, now() - started);
   const frames = run.recorder.layers(info, {
     step: run.step,
     firstQuery: first,
     queries: count,
     captured: done.captured,
+    experts: done.experts,
   });
   if (!isLast) return { frames, closed: false };
 
@@ -89,9 +93,10 @@ function pass({ model, cache }, run, capture) {
   const done = compute(
     model,
     { ids, slots: slotsOf(run.table, end), capture, edits: run.edits({ first, count: ids.length }) },
-    ({ logits, captured, summary }) => ({
+    ({ logits, captured, experts, summary }) => ({
       logits: isLast ? logits.slice() : null,
       captured,
+      experts,
       summary: isLast ? summary(0) : null,
     }),
   );
@@ -99,12 +104,12 @@ function pass({ model, cache }, run, capture) {
   return { ...done, count: ids.length, isLast };
 }
 
-function spend(spent, { flops, bytes_read: read }, rows, ms) {
+function spend(spent, { flops, bytes_read: read, weights }, rows, ms) {
   spent.chunks.push(rounded(ms));
   spent.rows += rows;
   spent.flops += flops;
   spent.bytes_read += read;
-  spent.passes += 1;
+  spent.weights = sum(spent.weights, weights);
 }
 
 /** Returns the probability of a token that the model did not choose. */
@@ -114,7 +119,7 @@ function rawOf({ logits, summary }, token) {
 }
 
 /** Returns the data of a `step` frame. The browser does not say what else the machine did, nor how long each layer took. */
-function stepData({ engine: { info, cost, cache, tokenizer }, run, choice, forced, sampleMs }) {
+function stepData({ engine: { info, cache, tokenizer }, run, choice, forced, sampleMs }) {
   const { spent, table, fed } = run;
   const forward = spent.chunks.reduce((sum, ms) => sum + ms, 0);
   const positionBytes = 2 * info.layers * info.kv_heads * info.head_dim * info.element_bytes;
@@ -147,9 +152,7 @@ function stepData({ engine: { info, cost, cache, tokenizer }, run, choice, force
     },
     flops: spent.flops,
     bytes_read: spent.bytes_read,
-    weights_read: Object.fromEntries(
-      Object.entries(cost.weights).map(([format, bytes]) => [format, bytes * spent.passes]),
-    ),
+    weights_read: spent.weights,
     rows_computed: spent.rows,
     computed_by: "native",
     conditions: null,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { halvesOf } from "../../../../kvscope/static/engine/answers/half.js";
+import { halvesOf } from "../../../../kvscope/static/engine/log/half.js";
 import { halfToNumber } from "../../../../kvscope/static/shared/log/frames.js";
 
 const bitsOf = (...numbers) => Array.from(halvesOf(Float32Array.from(numbers)));
