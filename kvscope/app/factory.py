@@ -208,7 +208,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(compare.blueprint(recorded, examples.ids))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
-    app.register_blueprint(index.blueprint(recorded, lambda: library.listed))
+    app.register_blueprint(index.blueprint(recorded, library))
     app.register_blueprint(code.blueprint())
     app.register_blueprint(memory.blueprint(engine, limits, recorded))
     app.register_blueprint(lessons.blueprint(library, runs, sessions, reads, limits))

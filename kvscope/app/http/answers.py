@@ -590,7 +590,7 @@ class OEmbed(TypedDict):
     thumbnail_height: NotRequired[Positive]
 
 
-IndexKind = Literal["idea", "term", "lesson", "page", "view", "recording", "setting", "elsewhere"]
+IndexKind = Literal["idea", "term", "lesson", "page", "view", "recording", "setting", "printed", "elsewhere"]
 
 
 class IndexEntry(TypedDict):

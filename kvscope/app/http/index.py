@@ -1,15 +1,17 @@
 """`GET /api/index`: what the search of the pages finds, each entry with the address of the place that shows it.
 
-The entries are written once, in the tables of static/: ideas, views, settings and what is not here in find.json, terms
-in glossary.json, pages in pages.json; recordings and lessons say themselves what they are. An address names a recording
-by the name of its file, `/s/animal#step=3`, since the id of a session follows from its content.
+The entries are written once, in the tables of static/: ideas, views, settings, figures and names printed elsewhere, and
+what is not here in find.json, terms in glossary.json, pages in pages.json; recordings and lessons say themselves what
+they are. An address names a recording by the name of its file, `/s/animal#step=3`, since the id of a session follows
+from its content.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flask import Blueprint, Response
@@ -19,7 +21,7 @@ from kvscope.app.http.answers import Index, IndexEntry, IndexKind
 from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.site import site
-from kvscope.app.learn.library import Listed
+from kvscope.app.learn.library import Library
 from kvscope.app.page_table import pages
 from kvscope.app.paths import STATIC
 from kvscope.app.store.gallery import Card, Recording
@@ -28,8 +30,8 @@ RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
 """The name of a recording in an address."""
 
 
-def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[Listed]]) -> Blueprint:
-    """Returns the route. `lessons`: returns the lessons as they are at a request."""
+def blueprint(recorded: Sequence[Recording], library: Library) -> Blueprint:
+    """Returns the route. It reads the lessons of `library` at each request."""
     routes = Blueprint("index", __name__)
     cards = {
         recording.path.stem: recording.card
@@ -43,7 +45,7 @@ def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[List
     def all_entries() -> Response:
         written = site()
         saved = [*of_sessions(written.sessions)] if written else []
-        return json_response({"entries": [*tables, *of_lessons(lessons()), *recordings, *saved]}, "no-cache")
+        return json_response({"entries": [*tables, *of_lessons(library), *recordings, *saved]}, "no-cache")
 
     return routes
 
@@ -58,12 +60,20 @@ def of_tables(cards: dict[str, Card]) -> Iterator[IndexEntry]:
         yield _entry("page", {"id": page.id, "name": page.name, "text": page.description, "address": page.address})
 
 
-def of_lessons(lessons: Sequence[Listed]) -> Iterator[IndexEntry]:
-    """Yields the lessons. All names of a lesson's ideas find it; its text names the ideas."""
+def of_lessons(library: Library) -> Iterator[IndexEntry]:
+    """Yields the lessons. All names of a lesson's ideas, the titles of its steps and the questions that lead to it find
+    it; its text names the ideas.
+    """
     ideas = {idea["id"]: idea for idea in _table("find")["idea"]}
-    for lesson in lessons:
+    questions, titles = library.paths.questions, library.titles
+    times = Counter(title for each in titles.values() for title in each)
+    for lesson in library.listed:
         shown = [ideas[id] for id in lesson.ideas if id in ideas]
-        also = [name for idea in shown for name in idea.get("also", [])]
+        also = [
+            *(name for idea in shown for name in idea.get("also", [])),
+            *(question.ask for question in questions if question.leads.partition("#")[0] == lesson.id),
+            *(title for title in titles.get(lesson.id, ()) if times[title] == 1),
+        ]
         words = {"name": lesson.title, "text": ". ".join(idea["name"] for idea in shown), "also": also}
         yield _entry("lesson", {"id": lesson.id, **words, "address": f"/learn/{lesson.id}"})
 

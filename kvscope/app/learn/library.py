@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from kvscope.app.learn.nodes import text_of
 from kvscope.app.learn.parse import Lesson, id_of, read
 from kvscope.app.learn.paths import Paths, read_paths
 from kvscope.app.learn.schema import Front
@@ -64,6 +65,11 @@ class Library:
         own = {id_of(path) for folder in self._folders[1:] for path in files_of(folder)}
         lessons = self._current().values()
         return [_listed(lesson, number, lesson.front, own) for number, lesson in enumerate(lessons, 1) if lesson.front]
+
+    @property
+    def titles(self) -> dict[str, list[str]]:
+        """The titles of the steps of each lesson, by its id. An expression in a title is a 0."""
+        return {id: [text_of(step.title).strip() for step in lesson.steps] for id, lesson in self._current().items()}
 
     @property
     def paths(self) -> Paths:

@@ -43,6 +43,12 @@ def test_it_has_every_table_page_recording_and_lesson(client: FlaskClient, entri
     assert by_kind["lesson"] == {each["id"] for each in client.get("/api/lessons").json["lessons"]}
 
 
+def test_a_lesson_has_the_titles_of_its_steps_and_the_questions_that_lead_to_it(entries: list[dict[str, Any]]) -> None:
+    also = next(each["also"] for each in entries if each["id"] == "12-two-phases")
+    assert {"Why does the first word take longest?", "A triangle, then single rows"} <= set(also)
+    assert "What you can now explain" not in also  # a title of most lessons
+
+
 def test_every_address_leads_to_a_place_that_is_there(client: FlaskClient, entries: list[dict[str, Any]]) -> None:
     recordings = {each.card.id: each for each in recordings_in(Settings().recordings_dir) if each.card}
     served = client.application.url_map.bind("localhost")
@@ -50,6 +56,9 @@ def test_every_address_leads_to_a_place_that_is_there(client: FlaskClient, entri
     for address in {each["address"] for each in entries if each["address"]}:
         parts = urlsplit(address)
         served.match(parts.path)
+        if parts.path.startswith("/learn/") and parts.fragment:
+            lesson = client.get(f"/api/lessons/{parts.path.removeprefix('/learn/')}").json
+            assert 1 <= int(parts.fragment) <= len(lesson["steps"]), address
         if parts.path.startswith("/s/"):
             recording = recordings[parts.path.removeprefix("/s/")]
             if recording.workload:

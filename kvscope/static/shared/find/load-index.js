@@ -6,7 +6,7 @@ import { translated } from "../words/msg.js";
 
 /**
  * @typedef {Object} Entry
- * @property {string} kind idea, term, lesson, page, view, recording, setting or elsewhere
+ * @property {string} kind idea, term, lesson, page, view, recording, setting, printed or elsewhere
  * @property {string} id
  * @property {string} name
  * @property {string} text one or two sentences

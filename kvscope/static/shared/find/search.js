@@ -17,6 +17,7 @@ const GROUPS = {
   view: msg`Pages and views`,
   recording: msg`Recordings`,
   setting: msg`Settings and experiments`,
+  printed: msg`Printed elsewhere`,
   elsewhere: msg`Not in KVScope`,
 };
 const MOST_IN_GROUP = 5;
@@ -92,7 +93,7 @@ function resultOf(query, find, entries) {
   const typed = query.trim();
   if (!typed)
     return {
-      status: msg`Ideas, terms, pages, recordings and settings. Names from other places work too.`,
+      status: msg`Type a word, a whole question, or a name or figure from another text, such as 640 MB.`,
       groups: pages,
     };
   const { hits, close } = find(typed);
@@ -101,7 +102,9 @@ function resultOf(query, find, entries) {
       status: msg`Nothing matches “${typed}”. Try one word of it, a more general one, or start from a page:`,
       groups: pages,
     };
-  const status = close ? msg`Nothing matches “${typed}”. This is closest:` : msg`Arrow keys select, Enter opens.`;
+  const status = close
+    ? msg`Nothing matches all of “${typed}”. This is closest:`
+    : msg`Arrow keys select, Enter opens.`;
   return { status, groups: groupsOf(hits) };
 }
 
