@@ -63,7 +63,7 @@ ROOMS = {
         *rooms("static/stage", "prompt intro code page"),
         "static/main.js",
         *rooms("static/learn", "parts parts.js reference reference.js loop loop.js state state.js words words.js"),
-        *rooms("static", "learn/player learn/contents learn.js"),
+        *rooms("static", "learn/over learn/player learn/contents learn.js"),
     ),
 }
 

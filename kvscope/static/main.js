@@ -139,7 +139,7 @@ render(
 );
 setStateAttributes(store.state());
 if (inLesson) {
-  import("./stage/embed/stage-picture.js").then(({ joinLesson }) => joinLesson({ window, store, controller }));
+  import("./stage/embed/stage-picture.js").then(({ joinLesson }) => joinLesson({ window, store, controller, client }));
 }
 if (embed) {
   // An embedded page never changes its address, so that it adds nothing to the history of the page around it.

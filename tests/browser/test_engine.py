@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copy
 
 import pytest
 from playwright.sync_api import Frame, Locator, Page, Route, expect
@@ -21,6 +22,7 @@ from kvscope.model.service import for_browser, load_service
 from tests.support.complaints import Complaints
 from tests.support.file_server import serving_files
 from tests.support.grouped import write_grouped
+from tests.support.lessons import RECORDINGS
 from tests.support.pages import NewPage
 from tests.support.places import PLACES, open_at
 from tests.support.runs import WORDS
@@ -55,11 +57,14 @@ Cache.prototype.put = async () => { throw new DOMException("no room", "QuotaExce
 
 @dataclass(frozen=True)
 class Site:
-    """`folder`: its files; `url`: where they are served; `session`: one that the same model computed on a server."""
+    """`folder`: its files; `url`: where they are served; `session`: one that the same model computed on a server;
+    `foreign`: one of another model.
+    """
 
     folder: Path
     url: str
     session: str
+    foreign: str
     parts: list[str]
 
     def open(self, page: Page, file: str = "index.html", place: str = "server") -> Frame:
@@ -70,20 +75,29 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     native_code()
     root = tmp_path_factory.mktemp("engine")
-    folder, model = root / "below" / "kv", root / "tiny.gguf"
+    folder, model, other = root / "below" / "kv", root / "tiny.gguf", root / "other.gguf"
     write_grouped(model)
-    service = load_service(str(model), "cpu", "float32", lambda progress: None)
-    frames = payloads(run_to_end(service, request(prompt=PROMPT, max_new_tokens=TOKENS)))
-    settings = Settings(data_dir=root / "data", recordings_dir=root / "none")
+    write_grouped(other, tied=False)
+    recordings = root / "recordings"
+    recordings.mkdir()
+    copy(RECORDINGS / "animal.safetensors", recordings)
+    settings = Settings(data_dir=root / "data", recordings_dir=recordings)
     parts = build(settings, engines_of=NoEngines, alone=False).extensions["kvscope"]
     words = WORDS | {"notes": [], "open": None}
-    session, _ = parts.sessions.keep(words, lambda: iter(frames))
+    session, foreign = (parts.sessions.keep(words, frames_of(path))[0] for path in (model, other))
     parts.runs.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(for_browser, "PART_BYTES", PART_BYTES)
         build_site(settings, folder, Options(engine=True, model=str(model)), lambda line: None)
     with serving_files(root) as url:
-        yield Site(folder, f"{url}below/kv/", session, parts_in(folder))
+        yield Site(folder, f"{url}below/kv/", session, foreign, parts_in(folder))
+
+
+def frames_of(model: Path) -> Callable[[], Iterator[bytes]]:
+    """The frames of a run that a server computed with a model."""
+    service = load_service(str(model), "cpu", "float32", lambda progress: None)
+    frames = payloads(run_to_end(service, request(prompt=PROMPT, max_new_tokens=TOKENS)))
+    return lambda: iter(frames)
 
 
 def parts_in(folder: Path) -> list[str]:
@@ -163,6 +177,85 @@ def test_a_saved_session_has_exact_values_and_an_own_run_can_be_changed(new_page
     frame.get_by_role("button", name="Run with changes").click()
     expect(frame.locator(f"html[data-run^='here-']:not([data-run='{own}'])")).to_be_attached()
     expect(frame.get_by_role("region", name="Beside the original")).to_be_visible()
+
+
+def test_a_recording_of_another_model_names_it_and_offers_no_download(new_page: NewPage, site: Site) -> None:
+    page = new_page(own=True)
+    frame = site.open(page, f"s/{site.foreign}.html#step=2&layer=1&head=1&query=7&key=2&view=pair")
+    expect(frame.get_by_role("status").filter(has_text="which computed this recording")).to_be_visible()
+    expect(exact(frame)).to_contain_text("its model cannot be asked for them here")
+    expect(frame.get_by_role("button", name="Load the model")).to_have_count(0)
+
+
+def test_an_own_run_is_computed_again_without_a_cache_and_other_studies_name_a_server(
+    new_page: NewPage, site: Site
+) -> None:
+    page = new_page(own=True)
+    frame = site.open(page)
+    own = run(frame)
+    finish(frame)
+    eventually(lambda: own in page_hash(frame))
+    frame.evaluate("location.hash = location.hash.replace('view=head', 'view=cache')")
+    view = exact(frame)
+    view.get_by_role("button", name="Run it without a cache").click()
+    expect(view).to_contain_text("Rows computed without a cache:")
+    expect(view.get_by_role("button", name="Run it without a cache again")).to_be_visible()
+    view.get_by_role("button", name="Clear the cache between steps").click()
+    expect(view.get_by_role("alert")).to_contain_text("It needs a server.")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_back_leads_to_the_recording_and_forward_to_the_own_run(new_page: NewPage, site: Site, place: str) -> None:
+    page = new_page(own=True)
+    frame = site.open(page, place=place)
+    expect(frame.locator("html[data-run]")).to_be_attached()
+    recording = frame.locator("html").get_attribute("data-run")
+    own = run(frame)
+    finish(frame)
+    frame.get_by_role("slider", name="Step", exact=True).press("Home")
+    eventually(lambda: f"step=0&layer=0&head=0&view=head&run={own}" in page_hash(frame))
+    frame.evaluate("history.back()")
+    expect(frame.locator(f"html[data-run='{recording}']")).to_be_attached()
+    assert own not in page_hash(frame)
+    frame.evaluate("history.forward()")
+    expect(frame.locator(f"html[data-run='{own}'][data-step='0']")).to_be_attached()
+    expect(answer(frame)).to_have_count(TOKENS)
+
+
+def test_an_own_run_is_gone_after_a_reload_and_the_page_says_so(new_page: NewPage, site: Site) -> None:
+    page = new_page(own=True)
+    frame = site.open(page)
+    expect(frame.locator("html[data-run]")).to_be_attached()
+    recording = frame.locator("html").get_attribute("data-run")
+    own = run(frame)
+    eventually(lambda: own in page_hash(frame))
+    page.reload()
+    expect(frame.get_by_role("alert")).to_contain_text("This run is gone")
+    expect(frame.locator(f"html[data-run='{recording}']")).to_be_attached()
+    eventually(lambda: own not in page_hash(frame))
+    run(frame)
+    expect(frame.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_lesson_is_computed_over_an_own_run_and_goes_back_to_its_own(new_page: NewPage, site: Site) -> None:
+    page = new_page(own=True)
+    page.goto(f"{site.url}learn/02-six-steps.html#3")
+    question = page.get_by_role("region", name="Prediction")
+    expect(question).to_contain_text("rows of 576 numbers")
+    picture = page.frames[1]
+    expect(picture.locator("html[data-run]")).to_be_attached()
+    recording = picture.locator("html").get_attribute("data-run")
+    own = run(picture)
+    expect(page.get_by_text("numbers are those of your own run")).to_be_visible()
+    expect(question).to_contain_text("rows of 32 numbers")
+    expect(picture.locator(f"html[data-run='{own}']")).to_be_attached()
+    page.get_by_role("button", name="Back to the lesson’s run").click()
+    expect(question).to_contain_text("rows of 576 numbers")
+    expect(picture.locator(f"html[data-run='{recording}'][data-step='0']")).to_be_attached()
+
+
+def page_hash(frame: Frame) -> str:
+    return str(frame.evaluate("location.hash"))
 
 
 def test_a_run_is_saved_as_a_file_and_deleted(new_page: NewPage, site: Site, tmp_path: Path) -> None:
@@ -344,3 +437,14 @@ def test_while_the_servers_model_loads_a_run_on_the_device_is_shared(
     other = new_page(own=True)
     other.goto(link)
     expect(other.get_by_role("group", name="Prompt and answer", exact=True)).to_contain_text(PROMPT)
+
+
+def test_forms_and_dialogs_work_in_a_sandboxed_frame(new_page: NewPage, site: Site) -> None:
+    frame = site.open(new_page(own=True), "by-hand/a.html?predict=1", place="sandboxed frame")
+    frame.get_by_placeholder("your number").first.fill("x")
+    frame.get_by_placeholder("your number").first.press("Enter")
+    expect(frame.get_by_role("status").filter(has_text="This is not a number.")).to_be_visible()
+    frame.get_by_role("button", name="Help").click()
+    expect(frame.get_by_role("dialog")).to_be_visible()
+    frame.get_by_role("dialog").get_by_role("button", name="Close").click()
+    expect(frame.get_by_role("dialog")).to_have_count(0)

@@ -646,6 +646,16 @@ class LessonList(TypedDict):
     lessons: list[ListedLesson]
 
 
+class LessonTemplate(TypedDict):
+    """The members of a lesson that are computed over a run, with expressions in place of values."""
+
+    id: str
+    title: str
+    minutes: Positive | None
+    ideas: list[str]
+    steps: list[dict[str, Any]]
+
+
 class RenderedLesson(TypedDict):
     """`run`: the run that the numbers are computed from. `session`: the saved recording. `logged`: the recording is
     also a run of the log. `own`: the request named `run`. `along`: by step, sections of documents that lead to it.

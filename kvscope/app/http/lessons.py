@@ -13,7 +13,7 @@ from pydantic import Field
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.http.access import COMPUTES, READS, SENDS, WORKS_OUT, count, declare, refuse_other_sites
-from kvscope.app.http.answers import LessonList, RenderedLesson
+from kvscope.app.http.answers import LessonList, LessonTemplate, RenderedLesson
 from kvscope.app.http.caching import json_response
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.limits import Limits
@@ -23,11 +23,13 @@ from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Query, query
 from kvscope.app.http.shell import renderer
 from kvscope.app.http.site import site
+from kvscope.app.learn.compute import Computer
 from kvscope.app.learn.facts import ByHand, Facts, Pending, facts_of, no_run
 from kvscope.app.learn.file import lesson_file
 from kvscope.app.learn.library import Library
 from kvscope.app.learn.parse import Lesson
 from kvscope.app.learn.render import rendered
+from kvscope.app.learn.template import template_of
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.file import of_session
@@ -74,7 +76,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             session = recording.card and recording.card.id
             of = {**of, "run": log.run, "session": session, "logged": recording.example is not None and site() is None}
             facts = facts_of(log, by_hand)
-        return rendered(lesson, facts) | {"along": library.paths.along(lesson.id)} | of
+        return rendered(lesson, Computer(facts)) | {"along": library.paths.along(lesson.id)} | of
 
     def known(id: str) -> Lesson:
         try:
@@ -145,5 +147,15 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             refuse_other_sites()
         count(limits)
         return json_response(answer(source, by_hand, parameters.run), "no-cache")
+
+    @routes.get("/api/lessons/<lesson>/template")
+    @describe(
+        READS,
+        "Read a lesson with its expressions as syntax trees, to compute it over a run that this server does not have",
+        {200: json_answer("the lesson; kvscope/app/learn/template.py describes it", LessonTemplate)},
+        404,
+    )
+    def template(lesson: str) -> Response:
+        return json_response(template_of(known(lesson)), "no-cache")
 
     return routes

@@ -17,8 +17,9 @@ from typing import Any
 from simpleeval import DEFAULT_OPERATORS, AttributeDoesNotExist, EvalWithCompoundTypes, InvalidExpression
 
 from kvscope.app import numbers
+from kvscope.app.learn.addresses import address_of
 from kvscope.app.learn.facts import Facts, Pending
-from kvscope.app.learn.nodes import Node, walk
+from kvscope.app.learn.nodes import Node, inline, walk
 
 BRACES = re.compile(r"\{([^{}]+)\}")
 MOST_CHARACTERS = 200
@@ -129,14 +130,10 @@ class Computer:
 
     def value(self, expression: str) -> Any:
         """Returns the value of an expression. Raises NotComputed."""
-        if len(expression) > MOST_CHARACTERS:
-            raise NotComputed(
-                f"{expression[:40]}… has {len(expression)} characters; at most {MOST_CHARACTERS} are read"
-            )
         try:
             if any(
                 isinstance(node, ast.Call) and not isinstance(node.func, ast.Name)
-                for node in ast.walk(ast.parse(expression))
+                for node in ast.walk(self.parsed(expression))
             ):
                 raise NotComputed(
                     f"{{{expression}}} cannot be computed: only the functions of docs/lessons.md can be called"
@@ -160,6 +157,14 @@ class Computer:
             raise NotComputed(f"{{{expression}}} cannot be computed: it is neither a number nor a text")
         return result
 
+    def parsed(self, expression: str) -> ast.Expression:
+        """Parses an expression. Raises NotComputed if it is too long, and what `ast.parse` raises."""
+        if len(expression) > MOST_CHARACTERS:
+            raise NotComputed(
+                f"{expression[:40]}… has {len(expression)} characters; at most {MOST_CHARACTERS} are read"
+            )
+        return ast.parse(expression.strip(), mode="eval")
+
     def _reason(self, error: Exception) -> str:
         name = getattr(error, "name", None) or getattr(error, "func_name", None)
         if name is not None and isinstance(error, InvalidExpression):
@@ -177,6 +182,20 @@ class Computer:
         if whole:
             return self.value(whole[1])
         return BRACES.sub(lambda match: plain(self.value(match[1])), value)
+
+    def text(self, template: str | float) -> Any:
+        """Returns a text with its expressions computed. Raises NotComputed."""
+        return str(self.filled(template))
+
+    def address(self, template: str) -> Any:
+        """Returns an address with its expressions computed. Raises NotComputed, BadAddress."""
+        text = self.text(template)
+        address_of(text)
+        return text
+
+    def line(self, text: str) -> list[Node]:
+        """Returns one line of prose, such as a hint, with its expressions computed. Raises Unsupported."""
+        return self.prose(inline(text))
 
     def prose(self, nodes: Sequence[Node]) -> list[Node]:
         """Returns a copy of a tree with `text` at each value, or `problem` if it has none."""

@@ -74,7 +74,7 @@ class LessonCheck:
         self._runs_known = self._log is not None or not self._needs_run()
         facts = self._facts()
         self._computer, self._terms_known = Computer(facts), set(known.introduced)
-        self.shown = rendered(lesson, facts)
+        self.shown = rendered(lesson, Computer(facts))
         self._front()
         for step in lesson.steps:
             self._prose(step)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvscope.app.learn.addresses import BadAddress, address_of
+from kvscope.app.learn.addresses import BadAddress
 from kvscope.app.learn.compute import Computer, NotComputed
-from kvscope.app.learn.facts import Facts
 from kvscope.app.learn.faults import Fault
-from kvscope.app.learn.nodes import Node, Unsupported, inline
+from kvscope.app.learn.nodes import Node, Unsupported
 from kvscope.app.learn.parse import Lesson, Step
 from kvscope.app.learn.schema import Bounds, Conditions, Do, Predict
 
 FAULTY = "This step has a mistake in its file and cannot be shown whole: "
 
 
-def rendered(lesson: Lesson, facts: Facts) -> dict[str, Any]:
+def rendered(lesson: Lesson, computer: Computer) -> dict[str, Any]:
     """Returns the lesson as JSON. `problem` gives the reason for anything that cannot be computed."""
-    front, computer = lesson.front, Computer(facts)
+    front = lesson.front
     steps: list[dict[str, Any]] = []
     for step in lesson.steps:
         before = steps[-1]["at"] if steps else None
@@ -44,7 +43,7 @@ def _step(step: Step, file: str, computer: Computer, before: str | None) -> dict
     }
     problems, pending = [str(fault) for fault in step.faults], False
     try:
-        shown["at"] = shown["at"] and _address(shown["at"], computer)
+        shown["at"] = shown["at"] and computer.address(shown["at"])
         shown["predict"] = step.predict and _predict(step.predict, computer)
         shown["do"] = step.do and _do(step.do, computer)
     except (NotComputed, Unsupported, BadAddress) as error:
@@ -60,46 +59,41 @@ def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
     for claim in step.block.claims:
         try:
             if not computer.value(claim.holds):
-                lines.append(_line(claim.otherwise, computer))
+                lines.append(computer.line(claim.otherwise))
         except NotComputed as error:
             if not error.pending:
                 lines.append([{"t": "text", "text": str(error)}])
     return lines
 
 
-def _address(template: str, computer: Computer) -> str:
-    text = str(computer.filled(template))
-    address_of(text)
-    return text
-
-
 def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
     return {
-        "ask": _line(block.ask, computer),
+        "ask": computer.line(block.ask),
         "number": computer.filled(block.number),
         "unit": block.unit,
         "within": block.within,
         "choices": choices_of(block, computer),
-        "answer": None if block.answer is None else str(computer.filled(block.answer)),
+        "answer": None if block.answer is None else computer.text(block.answer),
         "cell": block.cell and conditions_of(block.cell, computer),
-        "shows": block.shows and _address(block.shows, computer),
-        "because": _line(block.because, computer),
-        "hints": [_line(hint, computer) for hint in block.hints],
+        "shows": block.shows and computer.address(block.shows),
+        "because": computer.line(block.because),
+        "hints": [computer.line(hint) for hint in block.hints],
     }
 
 
 def choices_of(block: Predict, computer: Computer) -> list[str]:
     """Returns the choices, each once. On a reader's run the right one may differ from those in the file."""
     choices = [*block.choices, *([] if block.answer is None else [block.answer])]
-    return list(dict.fromkeys(str(computer.filled(choice)) for choice in choices))
+    texts = [computer.text(choice) for choice in choices]
+    return [text for at, text in enumerate(texts) if text not in texts[:at]]
 
 
 def _do(block: Do, computer: Computer) -> dict[str, Any]:
     return {
-        "task": _line(block.task, computer),
+        "task": computer.line(block.task),
         "check": conditions_of(block.check, computer),
-        "done": _line(block.done, computer),
-        "hints": [_line(hint, computer) for hint in block.hints],
+        "done": computer.line(block.done),
+        "hints": [computer.line(hint) for hint in block.hints],
     }
 
 
@@ -114,7 +108,3 @@ def conditions_of(conditions: Conditions, computer: Computer) -> Mapping[str, Ma
         }
         for name, condition in conditions.items()
     }
-
-
-def _line(text: str, computer: Computer) -> list[Node]:
-    return computer.prose(inline(text))

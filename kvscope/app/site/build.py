@@ -203,6 +203,8 @@ class _Build:
         with self._app.test_request_context(INSTALL, **self._as_file(file_of(INSTALL), NOWHERE)):
             yield file_of(INSTALL), render_template("install.html", csp_nonce=self._version).encode()
         answers = ["index", "code", "lessons", *(f"lessons/{name}" for name in lessons)]
+        if self._engine:
+            answers += [f"lessons/{name}/template" for name in lessons]
         for name in [*answers, *(f"by-hand/{name}" for name in EXAMPLES)]:
             yield data_file(f"/api/{name}.js", self._json(f"/api/{name}"))
         yield data_file("/static/shared/words/glossary.js", self._json("/static/shared/words/glossary.json"))

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { Form } from "../shared/ui/form.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { isRight } from "./predict.js";
 import { cellLabel } from "./table.js";
@@ -22,8 +23,7 @@ function Guess({ name, shown, actions }) {
   const [text, setText] = useState("");
   const [feedback, setFeedback] = useState("");
   const solved = !shown.hidden.has(name);
-  const check = (event) => {
-    event.preventDefault();
+  const check = () => {
     const right = isRight(shown.table, name, text);
     if (right) actions.solve(name);
     setFeedback(
@@ -34,7 +34,7 @@ function Guess({ name, shown, actions }) {
           : msg`Not correct yet. Calculate it again, or use the hint.`,
     );
   };
-  return html`<form class="guess row" onSubmit=${check}>
+  return html`<${Form} class="guess row" onSubmit=${check}>
     <label><span>${cellLabel(shown.table, name)}</span>
       <input inputmode="decimal" autocomplete="off" placeholder=${msg`your number`} value=${text} disabled=${solved}
         onInput=${(event) => setText(event.currentTarget.value)} /></label>
@@ -45,5 +45,5 @@ function Guess({ name, shown, actions }) {
             <button type="button" class="button" onClick=${() => actions.select(name)}>${msg`Hint`}</button>`
     }
     <p role="status" class="guess-feedback word-bad">${feedback}</p>
-  </form>`;
+  <//>`;
 }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { Form } from "../shared/ui/form.js";
 import { msg } from "../shared/words/msg.js";
 import { idIn, isRun } from "./address.js";
 import { familyChoices, ownChoices } from "./choices.js";
@@ -29,20 +30,19 @@ export function Picker({ side, other, recordings, ownRuns, client, choose }) {
 function Pasted({ side, choose }) {
   const [problem, setProblem] = useState("");
   const onSubmit = (event) => {
-    event.preventDefault();
     const id = idIn(event.currentTarget.elements.namedItem("link").value);
     if (id) choose(id);
     else setProblem(msg`There is no run or saved session in this text. Paste the address of one, or its id.`);
   };
   const field = `compare-link-${side}`;
-  return html`<form class="stack tight" onSubmit=${onSubmit}>
+  return html`<${Form} class="stack tight" onSubmit=${onSubmit}>
     <label for=${field}>${msg`Link or id of a run or a saved session`}</label>
     <div class="line">
       <input id=${field} name="link" type="text" class="grow" autocomplete="off" spellcheck=${false} required aria-invalid=${problem ? "true" : null} />
       <button class="button still" type="submit">${msg`Show`}</button>
     </div>
     ${problem && html`<p class="word-bad" role="alert">${problem}</p>`}
-  </form>`;
+  <//>`;
 }
 
 function Choices({ title, runs, choose }) {

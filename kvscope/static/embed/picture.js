@@ -16,18 +16,20 @@ export function isPicture({ name, parent }, self = window) {
 /**
  * @param {{window: Window, read: () => Object|null, commands: Object<string, (data: Object) => void>}} parts `read`: what the page
  *   shows, as plain values by name, with `page` and `address`; null while it shows nothing. `commands`: handlers by type of message
- * @returns {{tell: () => void, dispose: () => void}} `tell`: sends what is shown, if it has changed
+ * @returns {{tell: () => void, send: (message: Object) => void, dispose: () => void}} `tell`: sends what is shown, if it has changed
  */
 export function createPicture({ window, read, commands }) {
   const { parent } = window;
   let lastSent = "";
+
+  const send = (message) => parent.postMessage({ kvscope: PROTOCOL, ...message }, "*");
 
   const tell = () => {
     const shown = read();
     const text = JSON.stringify(shown);
     if (!shown || text === lastSent) return;
     lastSent = text;
-    parent.postMessage({ kvscope: PROTOCOL, type: "picture", shown }, "*");
+    send({ type: "picture", shown });
   };
 
   const onMessage = ({ source, data }) => {
@@ -41,9 +43,10 @@ export function createPicture({ window, read, commands }) {
   };
 
   window.addEventListener("message", onMessage);
-  parent.postMessage({ kvscope: PROTOCOL, type: "pictureready" }, "*");
+  send({ type: "pictureready" });
   return {
     tell,
+    send,
     dispose: () => window.removeEventListener("message", onMessage),
   };
 }

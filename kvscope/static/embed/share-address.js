@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { linkTo } from "../shared/log/root.js";
 import { Copied } from "../shared/ui/copied.js";
+import { CloseButton } from "../shared/ui/form.js";
 import { msg } from "../shared/words/msg.js";
 import { snippet } from "./snippets.js";
 
@@ -43,9 +44,9 @@ export function ShareAddress({
       <${Copied} name=${msg`Link`} value=${linkTo(path)} />
       <${Copied} name=${msg`Text to paste into a page`} value=${text} lines />
       <h2>${msg`Print`}</h2>
-      <form method="dialog" class="own-tools row">
+      <p class="own-tools row">
         ${prints.map(({ name, sheet }) => html`<button key=${sheet} type="button" class="button" onClick=${() => print(sheet)}>${name}</button>`)}
-        <button class="button">${msg`Close`}</button>
-      </form>
+        <${CloseButton}>${msg`Close`}<//>
+      </p>
     </dialog>`;
 }

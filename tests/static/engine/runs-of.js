@@ -1,6 +1,6 @@
 /**
  * Computes runs with the browser's engine, in Node: all that its worker does. Standard input: {folder, description, requests}; `folder` has
- * the files that `description` names (kvscope/model/service/for_browser.py), as plain bytes. Standard output: by run, its frames in base64.
+ * the files that `description` names (kvscope/model/service/for_browser.py), as plain bytes; a request with `seq` is of a run whose first frames exist. Standard output: by run, its frames in base64.
  */
 
 import { readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ for (const part of description.parts) {
 }
 for (const request of requests) {
   const ended = new Promise((resolve) => waiting.set(request.run, resolve));
-  await call("start", request);
+  await call(request.seq === undefined ? "start" : "resume", request);
   await ended;
 }
 process.stdout.write(JSON.stringify(logs));

@@ -24,6 +24,14 @@ export function forked(payloads, { run, parent, position, token, recomputed, cre
   });
 }
 
+/** @returns {Uint8Array} the `open` frame of a twin without a cache, which has as many steps as the run that it is of */
+export function twinOpening(payload, { run, of, steps, created }) {
+  const { data } = decodeFrame(payload);
+  const limits = { ...data.limits, max_new_tokens: steps };
+  const study = { kind: "twin", of, cache: "none" };
+  return relabelled(payload, { run, seq: 0 }, { parent: null, reused: 0, prefix: null, limits, study, created });
+}
+
 /** @returns {Uint8Array} the `open` frame of a run with these changes */
 export function changedOpening(payload, { run, of, changes, created }) {
   const rest = { parent: null, reused: 0, prefix: null };

@@ -13,7 +13,7 @@ import { msg } from "../../shared/words/msg.js";
 import { encodeFrame, encodeSafetensors } from "../log/encode.js";
 import { headOf, outlineOf, statusOf } from "../log/outline.js";
 import { archiveOf } from "./archive.js";
-import { changedOpening, forked } from "./derived.js";
+import { changedOpening, forked, twinOpening } from "./derived.js";
 import { createDevice } from "./device.js";
 import { createLogs } from "./logs.js";
 
@@ -109,7 +109,7 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
       newTokens: limits.max_new_tokens,
       ...more,
     });
-    logs.begin(run, framesOf(payloads.slice(0, seq), { run, created: now(), spent }));
+    logs.begin(run, framesOf(payloads.slice(0, seq), { run, created: now(), spent, log }));
     return started(run);
   };
 
@@ -134,6 +134,18 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
       id,
       ({ ids, prompt, chat, forced }) => ({ seq: 1, ids: ids.slice(0, prompt), prompt, chat, changes, forced }),
       ([opening], { run, created }) => [changedOpening(opening, { run, of: id, changes, created })],
+    );
+
+  /** Computes a run again without a cache. Other twins drop some rows between steps, which this engine cannot. */
+  const twin = (kind, id) =>
+    resume(
+      kind,
+      id,
+      ({ ids, prompt, chat, changes, forced, steps }) => ({
+        ...{ seq: 1, ids: ids.slice(0, prompt), prompt, chat, changes, forced },
+        ...{ cached: false, newTokens: steps.length },
+      }),
+      ([opening], { run, created, log }) => [twinOpening(opening, { run, of: id, steps: log.steps.length, created })],
     );
 
   /** Sends a run to the server as a file, and returns the answer: the link to it. */
@@ -181,6 +193,7 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
     if (what === "safetensors") return new Response(archiveOf(logs.of(id).payloads, { ...NO_WORDS, created: now() }));
     if (what === "family") return json(await familyOf(kind, id));
     if (what === "fork") return fork(kind, id, body);
+    if (what === "twin" && body.cache === "none") return twin(kind, id);
     if (what === "change") return changeRun(kind, id, body);
     const log = await outline(kind, id);
     mustBeOurs(log);
@@ -190,7 +203,7 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
   /** Returns the family of a run: that of the files, with the runs of this device that derive from it. */
   const familyOf = async (kind, id) => {
     const members = logs.runs().map((run) => withToken(statusOf(run, logs.of(run)), logs.of(run)));
-    const parentOf = ({ parent, changed }) => parent?.run ?? changed?.of ?? null;
+    const parentOf = ({ parent, changed, study }) => parent?.run ?? changed?.of ?? study?.of ?? null;
     const root = (run) => {
       const member = members.find((each) => each.id === run);
       const above = member && parentOf(member);

@@ -19,6 +19,7 @@ const MOST_ROWS = 64;
  * @property {number[]} table its blocks of the cache
  * @property {number} fed how many of its tokens have rows in the cache
  * @property {string} key of the changes that compute its rows (changed.js)
+ * @property {boolean} cached whether its rows stay between its steps; a twin without a cache computes them all at each step, and records no weights
  * @property {number} step
  * @property {Map<number, number>} forced the token that replaces the chosen one, by step
  * @property {(rows: {first: number, count: number}) => Object[]} edits of a pass with these rows, if the run is changed
@@ -45,13 +46,10 @@ export function advance(engine, run) {
   const started = now();
   const { count, isLast, ...done } = pass(engine, run, true);
   spend(run.spent, costOf(info, cost, count, run.fed, expertsUsed(model, done.experts)), count, now() - started);
-  const frames = run.recorder.layers(info, {
-    step: run.step,
-    firstQuery: first,
-    queries: count,
-    captured: done.captured,
-    experts: done.experts,
-  });
+  const { captured, experts } = done;
+  const frames = run.cached
+    ? run.recorder.layers(info, { step: run.step, firstQuery: first, queries: count, captured, experts })
+    : [];
   if (!isLast) return { frames, closed: false };
 
   const sampling = now();
@@ -64,6 +62,7 @@ export function advance(engine, run) {
   run.ids.push(choice.token);
   run.step += 1;
   run.spent = nothingSpent();
+  if (!run.cached) dropRows(engine.cache, run);
   const reason = info.eos.includes(choice.token) ? "eos" : run.step >= run.newTokens ? "length" : null;
   if (reason) frames.push(run.recorder.close({ reason, error: null, steps: run.step }));
   return { frames, closed: reason !== null };
@@ -92,7 +91,12 @@ function pass({ model, cache }, run, capture) {
   cache.reach(run.table, end);
   const done = compute(
     model,
-    { ids, slots: slotsOf(run.table, end), capture, edits: run.edits({ first, count: ids.length }) },
+    {
+      ids,
+      slots: slotsOf(run.table, end),
+      capture: capture && (run.cached || isLast),
+      edits: run.edits({ first, count: ids.length }),
+    },
     ({ logits, captured, experts, summary }) => ({
       logits: isLast ? logits.slice() : null,
       captured,
@@ -110,6 +114,12 @@ function spend(spent, { flops, bytes_read: read, weights }, rows, ms) {
   spent.flops += flops;
   spent.bytes_read += read;
   spent.weights = sum(spent.weights, weights);
+}
+
+function dropRows(cache, run) {
+  cache.release(run.table);
+  run.table = [];
+  run.fed = 0;
 }
 
 /** Returns the probability of a token that the model did not choose. */

@@ -65,7 +65,19 @@ export function createService({ model, info, cost, limits, tokenizer, editsOf, o
   };
 
   /** Admits a run. `reused`: the most of its first rows that are read from the cache. */
-  const admit = ({ run, ids, prompt, chat = false, settings, newTokens, seq, reuse, forced = [], changes = [] }) => {
+  const admit = ({
+    run,
+    ids,
+    prompt,
+    chat = false,
+    settings,
+    newTokens,
+    seq,
+    reuse,
+    forced = [],
+    changes = [],
+    cached = true,
+  }) => {
     const changed = { ids, prompt, chat, changes };
     const key = keyOf(changed);
     const edits = editsOf(changed);
@@ -79,6 +91,7 @@ export function createService({ model, info, cost, limits, tokenizer, editsOf, o
       newTokens,
       table: own,
       fed: count,
+      cached,
       step: ids.length - prompt,
       forced: new Map(forced),
       key,
@@ -142,13 +155,13 @@ export function createService({ model, info, cost, limits, tokenizer, editsOf, o
     },
 
     /**
-     * Admits a run whose first frames exist: a branch, or a changed run, which begins with its prompt.
+     * Admits a run whose first frames exist: a branch, or a changed run or twin, which begins with its prompt and shares no rows.
      *
      * @returns {{rows: number, ms: number, held: boolean}} what was computed again first, and whether the cache had some of it
      * @throws {Refused}
      */
     resume(request) {
-      const admitted = admit({ ...request, reuse: true });
+      const admitted = admit({ ...request, reuse: request.ids.length > request.prompt });
       const held = admitted.fed > 0;
       if (request.ids.length === request.prompt) return { rows: 0, ms: 0, held };
       try {

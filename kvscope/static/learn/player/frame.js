@@ -12,10 +12,11 @@ import { INSIDE } from "./picture-address.js";
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**
- * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, said: string, onShown: Function}} props `picture`:
- *   of `pictureOf`; `said`: changes when the words about an answer or a task change; `onShown`: gets what the frame shows
+ * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, said: string, recording: string|null, returns: number, onShown: Function}} props
+ *   `picture`: of `pictureOf`; `said`: changes when the words about an answer or a task change; `recording`: the lesson's run; `returns`: changes
+ *   when the viewer goes back to it; `onShown`: gets what the frame shows
  */
-export function Frame({ picture, index, framed, file, theme, lit, hover, said, onShown }) {
+export function Frame({ picture, index, framed, file, theme, lit, hover, said, recording, returns, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
   const latest = useRef({ picture, theme, lit });
@@ -48,6 +49,12 @@ export function Frame({ picture, index, framed, file, theme, lit, hover, said, o
     send({ type: "lit", names: latest.current.lit });
     // The next step begins at its own place, even if it is the one that the viewer has left.
   }, [place, index]);
+  // A run of this device is shown by the same page, which stays.
+  useEffect(() => {
+    if (!returns) return;
+    send({ type: "visit", run: recording });
+    send({ type: "goto", ...JSON.parse(place) });
+  }, [returns]);
   useEffect(() => send({ type: "theme", theme }), [theme]);
   // Also after an answer or a task: the reader may have scrolled away from the part that the new words are about.
   useEffect(() => send({ type: "lit", names: lit }), [lit, said]);

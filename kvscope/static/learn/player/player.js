@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isHere } from "../../shared/log/device.js";
 import { IN_SITE, linkTo, under } from "../../shared/log/root.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { msg } from "../../shared/words/msg.js";
@@ -68,7 +69,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
           ${
             state.run &&
             html`<p class="lesson-own muted">${msg`The numbers are those of your own run.`}
-              ${" "}<button type="button" class="button small" onClick=${() => dispatch({ type: "lesson", lesson: given, run: null })}>${msg`Back to the lesson’s run`}</button>
+              ${" "}<button type="button" class="button small" onClick=${() => dispatch({ type: "back", lesson: given })}>${msg`Back to the lesson’s run`}</button>
             </p>`
           }
           <${Prose} nodes=${step.prose} picture=${parts} />
@@ -90,7 +91,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
       </article>
       <${Frame}
         picture=${picture} index=${index} framed=${framed} file=${file} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
-        said=${saidIn(state)} onShown=${(now) => dispatch({ type: "shown", shown: now })}
+        said=${saidIn(state)} recording=${given.run} returns=${state.returns} onShown=${(now) => dispatch({ type: "shown", shown: now })}
       />
     </main>
     <${Handout} lesson=${lesson} picture=${parts} />
@@ -117,9 +118,9 @@ function Handout({ lesson, picture }) {
   </section>`;
 }
 
-/** A link that leaves the lesson and opens what the picture shows. */
+/** A link that leaves the lesson and opens what the picture shows; of a run of this device only the picture can show anything. */
 function Leave({ shown }) {
-  if (!shown?.address) return null;
+  if (!shown?.address || isHere({ id: shown.run })) return null;
   return html`<a class="lesson-leave" href=${shown.page === "stage" ? shown.address : under(shown.address)}>${msg`Leave, keep this picture`}</a>`;
 }
 

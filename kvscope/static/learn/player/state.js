@@ -22,11 +22,15 @@ export const initialState = {
   linked: null,
   folded: false,
   problem: null,
+  /** How often the viewer has gone back from an own run to the lesson's. */
+  returns: 0,
 };
 
 const REDUCERS = {
   /** The lesson, computed over the run `run`; null: over its own recording, which the picture does not show yet. */
   lesson: (state, { lesson, run }) => ({ lesson, run, problem: null, shown: run ? state.shown : null }),
+  /** Leaves the own run: `lesson` is over its own recording. */
+  back: (state, { lesson }) => ({ lesson, run: null, problem: null, shown: null, returns: state.returns + 1 }),
   go: (state, { to }) => ({
     index: clamp(to, state.lesson.steps.length - 1),
     lit: [],

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { PROTOCOL } from "../../embed/protocol.js";
+import { isHere } from "../../shared/log/device.js";
 import { fetchUnder } from "../../shared/log/root.js";
 import { jsonOf } from "../../shared/state/bootstrap.js";
 import { storeOf } from "../../shared/state/create-store.js";
@@ -73,14 +74,16 @@ function useFollowedRun(state, store, given, identity) {
   useEffect(() => {
     if (!identity || (run === state.run && !pending)) return undefined;
     const aborter = new AbortController();
+    const { signal } = aborter;
+    const elsewhere = (run) => {
+      const query = run ? `?run=${encodeURIComponent(run)}` : "";
+      return requestJson(`/api/lessons/${given.id}${query}`, { headers: identity, signal });
+    };
+    const here = async (run) => (await import("../over/here.js")).lessonHere(given, run, { requestJson, signal });
     const load = async () => {
       try {
-        const query = run ? `?run=${encodeURIComponent(run)}` : "";
-        const lesson = await requestJson(`/api/lessons/${given.id}${query}`, {
-          headers: identity,
-          signal: aborter.signal,
-        });
-        store.dispatch({ type: "lesson", lesson, run });
+        const lesson = isHere({ id: run }) ? await here(run) : await elsewhere(run);
+        if (!aborter.signal.aborted) store.dispatch({ type: "lesson", lesson, run });
       } catch ({ name, message }) {
         if (name === "AbortError") return;
         store.dispatch({ type: "problem", problem: msg`The lesson could not be computed over this run: ${message}` });

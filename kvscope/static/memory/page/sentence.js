@@ -1,6 +1,7 @@
 /** The form of the calculator, as a sentence with fields: model, requests, tokens, GPUs and how they divide it, dtypes, prefix. */
 
 import { html } from "htm/preact";
+import { Form } from "../../shared/ui/form.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { DTYPES, OWN_GPU, WEIGHTS, withoutSeparators } from "../setup.js";
 import { Choice, Whole } from "./fields.js";
@@ -25,7 +26,7 @@ export function Sentence({ texts, known, setup, problem, actions }) {
   const weights = html`<${Choice} ...${field("weights", msg`Weights dtype`)} options=${WEIGHTS.map(dtypeChoice)} />`;
   const cache = html`<${Choice} ...${field("cache", msg`Cache dtype`)} options=${DTYPES.map(dtypeChoice)} />`;
   const prefix = html`<${Whole} ...${field("prefix", msg`Shared prefix, tokens`)} />`;
-  return html`<form class="sentence stack" aria-label=${msg`Inputs`} onSubmit=${(event) => event.preventDefault()}>
+  return html`<${Form} class="sentence stack" aria-label=${msg`Inputs`}>
     <p class="sentence-main">${nodes`${model} answers ${requests} requests at once, ${tokens} tokens each, on ${count} ${gpu}`}</p>
     ${texts.gpu === OWN_GPU && html`<${OwnGpu} field=${field} />`}
     <${Layout} texts=${texts} setup=${setup} field=${field} />
@@ -35,7 +36,7 @@ export function Sentence({ texts, known, setup, problem, actions }) {
       ${isPrefixUseless && ` ${msg`A single request saves nothing.`}`}
     </p>
     ${problem && html`<p class="own-wrong word-bad breaks" id="own-wrong" role="alert">${problem.text} ${msg`The results below are for the previous inputs.`}</p>`}
-  </form>`;
+  <//>`;
 }
 
 /** The numbers of a GPU that is not in the list. */

@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
 import { titleFrom } from "../../shared/share/sharing.js";
 import { SharingForm } from "../../shared/share/sharing-form.js";
+import { CloseButton } from "../../shared/ui/form.js";
 import { msg } from "../../shared/words/msg.js";
 import { passNumber, passOfAllLabel } from "../pass-place.js";
 import { FrameText } from "./frame-text.js";
@@ -21,7 +22,7 @@ export function ShareDialog({ log, pass, opened, limits, client }) {
   return html`<dialog class="share popover" aria-labelledby="serving-share-title" ref=${dialog}>
     <div class="share-head line between">
       <h2 id="serving-share-title">${msg`Share this workload`}</h2>
-      <form method="dialog"><button class="button">${msg`Close`}</button></form>
+      <${CloseButton}>${msg`Close`}<//>
     </div>
     <${SharingForm}
       run=${log.id} title=${titleOf(log.study)} moment=${{ step: pass }}

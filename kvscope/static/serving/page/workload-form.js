@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { Form } from "../../shared/ui/form.js";
 import { useNarrow } from "../../shared/ui/use-narrow.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { DRAFT_NUMBERS, draftNumbers, SETTINGS } from "../settings.js";
@@ -27,10 +28,6 @@ export function WorkloadForm({ state, limits, live }) {
   const requests = whole("count", msg`Requests`);
   const gap = whole("every", msg`Milliseconds between requests`);
   const prompts = html`<${Lengths} value=${fields.lengths} put=${actions.put} />`;
-  const submit = (event) => {
-    event.preventDefault();
-    actions.run();
-  };
   const buttons = html`<span class="form-buttons line push">
     <button class="button is-main" disabled=${starting}>${state.run ? msg`Run again` : msg`Run`}</button>
     ${live && mine && html`<button type="button" class="button" onClick=${actions.stop}>${msg`Stop`}</button>`}
@@ -52,10 +49,10 @@ export function WorkloadForm({ state, limits, live }) {
       </p>
       <${RequestList} state=${state} />
     </div>`;
-  return html`<form class=${narrow ? "workload-form stack tight is-folded" : "workload-form stack tight"} aria-label=${msg`Workload`} onSubmit=${submit}>
+  return html`<${Form} class=${narrow ? "workload-form stack tight is-folded" : "workload-form stack tight"} aria-label=${msg`Workload`} onSubmit=${() => actions.run()}>
     ${narrow ? html`<${Folded} count=${fields.requests.length} wrong=${Boolean(problem?.field)}>${inputs}<//>${buttons}` : inputs}
     ${problem && html`<p class="own-wrong word-bad breaks" id="serving-wrong" role="alert">${problem.text}</p>`}
-  </form>`;
+  <//>`;
 }
 
 /** @param {{count: number, wrong: boolean, children: Object}} props `wrong`: whether a field in it has a problem; then it opens */

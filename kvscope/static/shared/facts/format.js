@@ -11,6 +11,8 @@ const GROUPED = new Intl.NumberFormat(language);
 const LIST = new Intl.ListFormat(language === "en" ? "en-GB" : language);
 /** @type {Intl.NumberFormat[]} by number of decimals */
 const DECIMALS = [];
+/** @type {Intl.NumberFormat[]} the same, with commas in thousands */
+const GROUPED_DECIMALS = [];
 /** @type {[number, string][]} */
 const SHORT_UNITS = [
   [1e12, "T"],
@@ -34,20 +36,21 @@ export function integer(value) {
   return withMinus(GROUPED.format(Math.round(value) + 0)); // without a minus zero
 }
 
-/** @returns {string} a number with `digits` decimals and a true minus sign */
-export function fixed(value, digits) {
+/** @returns {string} a number with `digits` decimals and a true minus sign; `grouped`: with commas in thousands */
+export function fixed(value, digits, grouped = false) {
   // `toFixed` rounds, as Intl rounds some ties the other way; `|| 0` removes a minus zero.
   const rounded = Number(value.toFixed(digits)) || 0;
-  return Number.isFinite(value) ? withMinus(decimals(digits).format(rounded)) : withMinus(String(value));
+  return Number.isFinite(value) ? withMinus(decimals(digits, grouped).format(rounded)) : withMinus(String(value));
 }
 
-function decimals(digits) {
-  DECIMALS[digits] ??= new Intl.NumberFormat(language, {
+function decimals(digits, grouped) {
+  const by = grouped ? GROUPED_DECIMALS : DECIMALS;
+  by[digits] ??= new Intl.NumberFormat(language, {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
-    useGrouping: false,
+    useGrouping: grouped,
   });
-  return DECIMALS[digits];
+  return by[digits];
 }
 
 /** @returns {string} the number of `fixed`; a value other than 0 that rounds to 0 becomes a bound: "<0.001" */

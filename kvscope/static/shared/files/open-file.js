@@ -5,6 +5,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import { bytesShort } from "../facts/format.js";
 import { linkTo } from "../log/root.js";
 import { Copied } from "../ui/copied.js";
+import { CloseButton } from "../ui/form.js";
 import { Icon } from "../ui/icons.js";
 import { msg, nodes } from "../words/msg.js";
 import { fileRefusal } from "./session-files.js";
@@ -63,7 +64,7 @@ export function OpenFile({ client, limit }) {
     <dialog class="share popover" aria-labelledby="open-file-title" ref=${dialog} onClose=${onClose}>
       <div class="share-head line between">
         <h2 id="open-file-title">${msg`Open a saved run`}</h2>
-        <form method="dialog"><button class="button">${msg`Close`}</button></form>
+        <${CloseButton}>${msg`Close`}<//>
       </div>
       <div class="share-form stack wide">
         ${

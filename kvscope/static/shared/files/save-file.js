@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { under } from "../log/root.js";
+import { CloseButton } from "../ui/form.js";
 import { msg } from "../words/msg.js";
 import { filesOf, sizeOf } from "./session-files.js";
 
@@ -58,7 +59,7 @@ export function SaveFileButton({ id, client }) {
     <dialog class="share popover" aria-labelledby="save-file-title" ref=${dialog}>
       <div class="share-head line between">
         <h2 id="save-file-title">${msg`Save this run as a file`}</h2>
-        <form method="dialog"><button class="button">${msg`Close`}</button></form>
+        <${CloseButton}>${msg`Close`}<//>
       </div>
       ${opened && html`<${SaveFile} id=${id} client=${client} />`}
     </dialog>`;

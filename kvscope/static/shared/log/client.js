@@ -325,6 +325,9 @@ export function createClient({
     /** @returns {Promise<Blob>} a run of this device as a file  @throws {Problem} */
     file: async (run) => (await request(`${at(run)}.safetensors`)).blob(),
 
+    /** @returns {Promise<ArrayBuffer>} the frames of a run, each after its length  @throws {Problem} */
+    log: async (run) => (await request(at(run, "/frames?after=-1"))).arrayBuffer(),
+
     /** @returns {string} the path of a session as a file; `level`: the exact values in a page, null for everything stored */
     fileOf,
 

@@ -22,10 +22,13 @@ const READINESS = { state: "none", message: msg`This site shows recorded runs. N
 const FILES = [
   /^\/static\/shared\/words\/glossary\.json$/,
   /^\/api\/(index|code|lessons)$/,
+  /^\/api\/lessons\/[^/?]+\/template$/,
   /^\/api\/(lessons|by-hand|runs)\/[^/?]+$/,
   /^\/api\/runs\/[^/?]+\/family(\?|$)/,
 ];
 const LOG = /^(\/api\/(?:sessions|runs)\/[^/]+)\/(?:frames|values)$/;
+/** A run of a browser that a page has lost: the site has no files of it. */
+const OF_DEVICE = /^\/api\/runs\/here-/;
 const SESSION = /^\/api\/sessions\/[^/]+$/;
 
 /**
@@ -62,7 +65,7 @@ export function siteSource({ load, subtle }) {
 
   return async (path, { method = "GET" } = {}) => {
     const { pathname } = new URL(path, "http://site");
-    if (method !== "GET") return json(NOT_INSIDE, NOT_INSIDE.status);
+    if (method !== "GET" || OF_DEVICE.test(pathname)) return json(NOT_INSIDE, NOT_INSIDE.status);
     if (pathname === "/readyz") return json(READINESS, 503);
     const base = LOG.exec(pathname)?.[1] ?? (SESSION.test(pathname) ? pathname : null);
     if (base) return (await logAt(base))(path);

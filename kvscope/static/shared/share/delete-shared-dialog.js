@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Form } from "../ui/form.js";
 import { msg } from "../words/msg.js";
 import { isToken } from "./sharing.js";
 
@@ -23,8 +24,7 @@ export function DeleteSharedDialog({ id, client, onClose }) {
     field.current.focus();
   }, []);
 
-  const remove = async (event) => {
-    event.preventDefault();
+  const remove = async () => {
     if (busy) return;
     setBusy(true);
     setRefusal("");
@@ -44,7 +44,7 @@ export function DeleteSharedDialog({ id, client, onClose }) {
     ${
       stillShared
         ? html`<p role="status">${STILL_SHARED}</p>`
-        : html`<form class="share-form stack wide" onSubmit=${remove}>
+        : html`<${Form} class="share-form stack wide" onSubmit=${remove}>
             <p class="muted">
               ${msg`Its link, its picture and its embeds stop working for everybody. This cannot be undone. Saved files still work, and the original run stays.`}
             </p>
@@ -63,7 +63,7 @@ export function DeleteSharedDialog({ id, client, onClose }) {
             <p class="share-actions share-row row between">
               <button class="button" type="submit" aria-disabled=${busy}>${busy ? msg`Deleting…` : msg`Delete it for everybody`}</button>
             </p>
-          </form>`
+          <//>`
     }
   </dialog>`;
 }

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { mostOf } from "../log/limits.js";
+import { Form } from "../ui/form.js";
 import { msg } from "../words/msg.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
@@ -47,8 +48,7 @@ export function SharingForm({
     if (!draft.text.trim()) return draft;
     return { ...draft, notes: [...draft.notes, noteOn(moment, draft.text, draft.pinned)], text: "" };
   };
-  const share = async (event) => {
-    event.preventDefault();
+  const share = async () => {
     if (busy) return;
     const whole = withWritten();
     setDraft(whole);
@@ -71,7 +71,7 @@ export function SharingForm({
   const part = problem && partOfField(problem.field);
   const refusalOf = (name) =>
     problem && part === name && html`<${Refusal} id=${`share-${name}-problem`} problem=${problem} />`;
-  return html`<form class="share-form stack wide" onSubmit=${share} novalidate>
+  return html`<${Form} class="share-form stack wide" onSubmit=${share} novalidate>
     <p class="muted" role="status">${status || EXPLANATION}</p>
     <label class="share-field stack tight">
       <span>${msg`Title`}</span>
@@ -95,7 +95,7 @@ export function SharingForm({
     ${values?.({ draft, busy, change, refusal: refusalOf("values") })}
     ${problem && part === null && html`<${Refusal} id="share-problem" problem=${problem} />`}
     <p class="share-actions"><button type="submit" class="run-button strong nowrap still" aria-disabled=${busy}>${busy ? msg`Making the link…` : msg`Make link`}</button></p>
-  </form>`;
+  <//>`;
 }
 
 function Refusal({ id, problem }) {

@@ -72,3 +72,8 @@ export function presentOfSearch(search) {
 export function runOfSearch(search) {
   return new URLSearchParams(search).get("run");
 }
+
+/** @returns {string|null} the run that the hash names on a page of a static site, whose path and query never change: `#step=3&run=<id>` */
+export function runOfHash(hash) {
+  return new URLSearchParams(hash.replace(/^#/, "")).get("run");
+}

@@ -5,6 +5,7 @@ import { render } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { msg } from "../words/msg.js";
 import { Fetched } from "./fetched.js";
+import { CloseButton } from "./form.js";
 
 const SEARCH = async () => (await import("../find/search.js")).Search;
 const HELP = async () => (await import("../words/help.js")).Help;
@@ -34,7 +35,7 @@ function Overlay({ name, class: className, onClose, ...props }) {
   const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return html`<dialog class=${`${className} popover`} aria-label=${name} closedby="any" ref=${dialog} onClose=${onClose}>
-    <form method="dialog"><button class="button">${msg`Close`}</button></form>
+    <div class="overlay-close"><${CloseButton}>${msg`Close`}<//></div>
     <${Fetched} ...${props} close=${() => dialog.current?.close()} />
   </dialog>`;
 }

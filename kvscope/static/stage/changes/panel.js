@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { changeNamedBy, changeRefusal, placeInWords } from "../../shared/facts/changes.js";
 import { integer } from "../../shared/facts/format.js";
 import { mostOf } from "../../shared/log/limits.js";
+import { Form } from "../../shared/ui/form.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { ChangeItem } from "./change-item.js";
@@ -34,10 +35,6 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const send = (event) => {
-    event.preventDefault();
-    controller.change();
-  };
   const refusal = changeRefusal(run, readiness.model);
   const ready = readiness.state === "ready";
   return html`<section class="changes popover" role="dialog" aria-labelledby="changes-title" ref=${panel} onKeyDown=${onKeyDown}>
@@ -49,7 +46,7 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
       </span>
     </div>
     <p class="muted small">${msg`The model computes this run again with these changes. Prompt and settings stay the same.`}</p>
-    <form class="stack" novalidate>
+    <${Form} class="stack" novalidate onSubmit=${() => controller.change()}>
       ${changing.resumed && html`<${Resumed} dispatch=${dispatch} />`}
       <${List} changes=${changes} problem=${problem} state=${state} dispatch=${dispatch} client=${client} panel=${panel} />
       <${Add} state=${state} dispatch=${dispatch} />
@@ -57,13 +54,13 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
         ${problem && !changeNamedBy(problem) && html`<p class="word-bad small" role="alert">${problem.message}</p>`}
         ${refusal && html`<p class="word-bad small">${refusal}</p>`}
         <p class="line">
-        <button class="run-button strong nowrap still" type="submit" disabled=${!changes.length || !ready || Boolean(refusal)} aria-disabled=${busy} onClick=${send}>
+        <button class="run-button strong nowrap still" type="submit" disabled=${!changes.length || !ready || Boolean(refusal)} aria-disabled=${busy}>
           <${Icon} name="play" />${busy ? msg`Waiting…` : msg`Run with changes`}
         </button>
         ${!ready && html`<span class="muted small">${msg`This needs the model, which is not ready.`}</span>`}
         </p>
       </div>
-    </form>
+    <//>
   </section>`;
 }
 

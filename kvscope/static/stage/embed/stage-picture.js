@@ -3,6 +3,7 @@
 import { createPicture } from "../../embed/picture.js";
 import { commandOf } from "../../embed/protocol.js";
 import { createSight } from "../../embed/sight.js";
+import { isHere } from "../../shared/log/device.js";
 import { namesUnder } from "../../shared/state/lit.js";
 import { addressOf } from "../state/address.js";
 
@@ -33,8 +34,8 @@ const VIEW_PANEL = "panel-inspector";
 /** A step that names no query and key shows the newest row, whatever was shown before. */
 const NOTHING_LOCKED = { query: null, key: null };
 
-/** @param {{window: Window, store: Object, controller: Object}} parts */
-export function joinLesson({ window, store, controller }) {
+/** @param {{window: Window, store: Object, controller: Object, client: Object}} parts */
+export function joinLesson({ window, store, controller, client }) {
   document.documentElement.dataset.lesson = "true";
   const sight = createSight(window);
   let requested = null;
@@ -57,6 +58,11 @@ export function joinLesson({ window, store, controller }) {
         // A what-if of an earlier step of the lesson does not apply here.
         if (store.state().whatIf) store.dispatch({ type: "whatIf", patch: null });
         show();
+      },
+      visit: ({ run }) => controller.visit(run),
+      /** Sends the log of a run that only this page has: the lesson is computed over it. */
+      async log({ run }) {
+        if (isHere({ id: run })) picture.send({ type: "log", run, frames: await client.log(run) });
       },
       play: () => controller.play(),
       pause: () => controller.pause(),

@@ -8,6 +8,7 @@ import { stepCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { unloadedModel } from "../facts/models.js";
 import { canComputeHere, computesHere } from "../state/run-request.js";
+import { ExactHere } from "./exact-here.js";
 
 /** Views of exact values. */
 const EXACT = ["block", "pair", "model", "effects"];
@@ -19,12 +20,18 @@ export function Messages({ state, dispatch, client, controller }) {
   // A page inside another one needs no model, and its reader cannot do anything about it.
   const unloaded = unloadedModel(state);
   const failed = readiness.state === "failed" && !embed;
-  const offered = readiness.state === "offered" && run?.saved && !state.asking && EXACT.includes(state.selection.view);
+  const exact =
+    state.inSite &&
+    computesHere(state) &&
+    run?.saved &&
+    run.open &&
+    !state.asking &&
+    EXACT.includes(state.selection.view);
   const here = canComputeHere(state) ? () => controller.runHere() : null;
   return html`
     <div class="messages">
       ${unloaded && html`<${Unloaded} model=${unloaded} onLoad=${() => controller.loadModel(unloaded.name)} />`}
-      ${offered && html`<${LoadHere} onLoad=${controller.loadModelHere} />`}
+      ${exact && html`<${ExactHere} run=${run} readiness=${readiness} client=${client} controller=${controller} />`}
       ${failed && (!problem || problem.continues) && html`<${ModelFailed} message=${readiness.message} onAgain=${computesHere(state) ? controller.loadModelHere : null} />`}
       ${held && html`<${Held} readiness=${readiness} onHere=${here} onCancel=${controller.cancelWaiting} />`}
       ${waits && html`<${Queued} waits=${waits} onHere=${here} onCancel=${() => client.remove(waits.id)} />`}
@@ -49,16 +56,6 @@ function Unloaded({ model: { name, refusal }, onLoad }) {
     <p class="message line on-line" role="status">
       <span>${msg`${name}, which computed this run, is not loaded. Exact values, branches and repeated runs need it.`} ${refusal}</span>
       ${!refusal && html`<button class="button push" type="button" onClick=${onLoad}>${msg`Load the model`}</button>`}
-    </p>
-  `;
-}
-
-/** In a static site: the model that computed the run can compute its exact values here. */
-function LoadHere({ onLoad }) {
-  return html`
-    <p class="message line on-line" role="status">
-      <span>${msg`This view shows exact values. The model computes them on this device, inside this page, when it is loaded.`}</span>
-      <button class="button push" type="button" id="load-here" onClick=${onLoad}>${msg`Load the model`}</button>
     </p>
   `;
 }

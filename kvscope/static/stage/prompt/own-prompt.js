@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../../shared/facts/format.js";
 import { limitOf } from "../../shared/log/limits.js";
 import { Fetched } from "../../shared/ui/fetched.js";
+import { Form } from "../../shared/ui/form.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
@@ -44,18 +45,13 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
   }, []);
   // Typing replaces the old prompt but not text typed here. The browser sets the caret only after the focus event.
   const onFocus = () => requestAnimationFrame(() => field.current?.value === opened.current && field.current.select());
-  // At the click, which Enter in a field makes too: a form in a sandboxed frame is never submitted.
-  const submit = (event) => {
-    event.preventDefault();
-    controller.submit();
-  };
   const onKeyDown = (event) => {
     if (event.key !== "Escape" || !onClose) return;
     event.stopPropagation();
     onClose();
   };
   const { held, opening, readiness } = state;
-  return html`<form aria-label=${msg`New run`} onKeyDown=${onKeyDown} novalidate>
+  return html`<${Form} aria-label=${msg`New run`} onKeyDown=${onKeyDown} novalidate onSubmit=${() => controller.submit()}>
     <${PromptField}
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
       placeholder=${msg`Begin a sentence; the model continues it`} field=${field} onFocus=${onFocus}
@@ -65,10 +61,10 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
     ${children}
     ${computesHere(state) && html`<${OnThisDevice} readiness=${readiness} client=${client} onRemoved=${controller.followModels} />`}
     <div class="own-prompt-actions">
-      <button class="run-button strong nowrap still" type="submit" onClick=${submit}><${Icon} name="play" />${held || opening ? msg`Waiting…` : msg`Run`}</button>
+      <button class="run-button strong nowrap still" type="submit"><${Icon} name="play" />${held || opening ? msg`Waiting…` : msg`Run`}</button>
       ${onClose && html`<button class="button is-large strong nowrap still" type="button" onClick=${onClose}>${msg`Cancel`}</button>`}
     </div>
-  </form>`;
+  <//>`;
 }
 
 /** What it takes to compute on this device, before anything large is requested; and the model's removal, if it is stored. */

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { titleFrom } from "../../shared/share/sharing.js";
 import { SharingForm } from "../../shared/share/sharing-form.js";
+import { CloseButton } from "../../shared/ui/form.js";
 import { msg } from "../../shared/words/msg.js";
 import { EmbedButton } from "../embed/button.js";
 import { momentInWords, momentOf } from "../state/moment.js";
@@ -24,7 +25,7 @@ export function ShareDialog({ state, opened, client }) {
   return html`<dialog class="share popover" aria-labelledby="share-title" ref=${dialog}>
     <div class="share-head line between">
       <h2 id="share-title">${msg`Share this run`}</h2>
-      <form method="dialog"><button class="button">${msg`Close`}</button></form>
+      <${CloseButton}>${msg`Close`}<//>
     </div>
     <${SharingForm}
       run=${run.id} title=${titleFrom(run.open.prompt)} moment=${moment} opens=${momentInWords(moment)} named="step" values=${values}

@@ -16,6 +16,10 @@ import { createRunControl } from "./run-control.js";
 import { computesHere, requestProblem } from "./run-request.js";
 
 const NO_BRANCH = msg`The branch could not be started`;
+const GONE = {
+  title: msg`This run is gone`,
+  detail: msg`It was computed on this device, inside a page that has been closed or loaded again, or it was deleted. Nothing else stored it.`,
+};
 
 /**
  * @param {Object} parts
@@ -49,6 +53,11 @@ export function createController({ store, client, saved = null, storage, delay }
     onStudy: (run, link, study) => visit(run, link, study),
     onVisited: control.askWhetherPaused,
     onFailed: readiness.poll,
+    onGone(run) {
+      const first = saved?.run ?? state().examples[0]?.id;
+      if (first) visit(first, saved ? openingOf(saved) : {}, run);
+      dispatch({ type: first ? "problem" : "unwatchable", problem: GONE });
+    },
     onOpened() {
       if (state().severalModels) readiness.poll();
     },

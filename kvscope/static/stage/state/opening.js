@@ -1,6 +1,7 @@
 /** Opens a run: watches its log, adds frames to the run in the store, and moves the playhead to the link's step. */
 
 import { reasonOfClose } from "../../shared/facts/endings.js";
+import { isHere } from "../../shared/log/device.js";
 import { Run } from "../../shared/log/run.js";
 import { isWord, tellingLook } from "../facts/opening-head.js";
 import { canAsk } from "./run-request.js";
@@ -20,9 +21,10 @@ const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
  *   beam search; opens the original run instead
  * @param {(id: string) => void} parts.onVisited called when a run that was not started here is opened
  * @param {() => void} parts.onOpened called when the opening of a run has arrived
+ * @param {(id: string) => void} parts.onGone called if the run was one of this device, and no page has it any more
  * @param {() => void} parts.onFailed called when the run failed or was interrupted
  */
-export function createOpening({ store, client, saved, onStudy, onVisited, onOpened, onFailed }) {
+export function createOpening({ store, client, saved, onStudy, onVisited, onOpened, onGone, onFailed }) {
   const { dispatch, state } = store;
   let stopWatching = () => {};
 
@@ -93,7 +95,10 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
         if (connected !== state().connected) dispatch({ type: "connection", connected });
       },
       onCaughtUp: (steps) => dispatch({ type: "caughtUp", steps }),
-      onProblem: (problem) => dispatch({ type: run.saved && run.steps.length ? "problem" : "unwatchable", problem }),
+      onProblem(problem) {
+        if (isHere(run)) onGone(id);
+        else dispatch({ type: run.saved && run.steps.length ? "problem" : "unwatchable", problem });
+      },
     });
   };
 

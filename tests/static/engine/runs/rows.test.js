@@ -34,6 +34,14 @@ test("rows of a changed run serve only runs with the same changes", () => {
   assert.deepEqual([held(IDS), held(IDS, "changed"), held(IDS, "other")], [0, 39, 0]);
 });
 
+test("a run that repeats another from its prompt shares no rows, a branch does", () => {
+  const { service, keep } = serviceOf(12);
+  keep(IDS);
+  const settings = { settings: {}, newTokens: 2, seq: 1 };
+  assert.equal(service.resume({ run: "changed", ids: IDS, prompt: IDS.length, ...settings }).held, false);
+  assert.equal(service.resume({ run: "branch", ids: IDS, prompt: IDS.length - 1, ...settings }).held, true);
+});
+
 test("a shorter text leaves the rows of a longer one that begins with it", () => {
   const { service, keep, held } = serviceOf(8);
   keep(IDS);

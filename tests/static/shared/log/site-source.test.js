@@ -53,6 +53,12 @@ test("a log is loaded once, its exact values on request", async () => {
   assert.deepEqual(loaded.slice(1), ["/api/sessions/s1/values-1.js"]);
 });
 
+test("a run of a browser has no file, so none is loaded", async () => {
+  const { fetch, loaded } = site();
+  assert.equal((await fetch("/api/runs/here-1/frames?after=-1")).status, 409);
+  assert.deepEqual(loaded, []);
+});
+
 test("a damaged part is reported", async () => {
   const spoilt = { manifest: MANIFEST, parts: { ...PARTS, "part-0": PARTS["part-1"] } };
   const { fetch } = site({ "/api/sessions/s1/frames.js": spoilt });

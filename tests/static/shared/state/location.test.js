@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatHash, parseHash, presentOfSearch } from "../../../../kvscope/static/shared/state/location.js";
-import { addressOf, followAddress, readAddress } from "../../../../kvscope/static/stage/state/address.js";
+import {
+  addressOf,
+  followAddress,
+  readAddress,
+  writtenAddress,
+} from "../../../../kvscope/static/stage/state/address.js";
 
 test("a written hash is read back", () => {
   const values = { step: 3, layer: 13, head: 8, query: 8, key: 0, view: "head" };
@@ -32,6 +37,18 @@ test("a saved session is named by its path alone, which replaces the run's name"
   for (const pathname of ["/", "/s/", "/s/a/b", "/x/s/abcdefghij23"]) {
     assert.equal(readAddress({ ...at, pathname, search: "?run=b2" }, SAVED).run, "b2");
   }
+});
+
+test("on a page of a static site the hash names a run that is not the page's own", () => {
+  const at = { pathname: "/kv/s/abcdefghij23.html", search: "" };
+  const written = (run) => writtenAddress({ run: { steps: [{}], ...run }, step: 2, selection: {} }, true);
+  const own = written({ id: "here-1", saved: null });
+  assert.equal(own, "#step=2&run=here-1");
+  assert.deepEqual(readAddress({ ...at, hash: own }, SAVED, true), { run: "here-1", link: { step: 2 } });
+  const recorded = written({ id: "a1", saved: SAVED });
+  assert.equal(recorded, "#step=2");
+  assert.deepEqual(readAddress({ ...at, hash: recorded }, SAVED, true), { run: "a1", link: { step: 2 } });
+  assert.equal(readAddress({ ...at, hash: own }, SAVED, false).run, null);
 });
 
 /** What `followAddress` writes of the states that a store is given, on a clock of its own. */

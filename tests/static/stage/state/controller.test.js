@@ -388,6 +388,18 @@ test("a run that cannot be watched is taken off the page, its reason stays", asy
   assert.deepEqual([run, phase, problem.detail], [null, "error", "There is no run."]);
 });
 
+test("a run of this device that is gone is named, and the run that the page opens with takes its place", async () => {
+  const saved = { id: "s1", run: "r1", notes: [], open: { step: 2 }, values: null };
+  const { store, controller, watches, bring } = harness({ states: ["offered"], saved });
+  controller.begin("here-1", { step: 5 });
+  watches.at(-1).handlers.onProblem(new Problem({ title: "Not in this site", status: 409 }));
+  assert.equal(watches.at(-1).id, "r1");
+  bring(0, FRAMES.length);
+  assert.equal(store.state().step, 2);
+  assert.equal(store.state().insteadOf, "here-1");
+  assert.equal(store.state().problem.title, "This run is gone");
+});
+
 test("opening another run stops watching the one before", async () => {
   const { controller, calls } = await ownRun();
   controller.visit("r2");

@@ -9,6 +9,7 @@ import { useFamily } from "../../../shared/loading/use-family.js";
 import { useLog } from "../../../shared/loading/use-log.js";
 import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Form } from "../../../shared/ui/form.js";
 import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
@@ -41,8 +42,7 @@ export function BeamSearch({ state, client, dispatch }) {
 
   const refuse = (problem) => setRefusal({ run: run.id, step, problem });
   const problem = refusal?.run === run.id && refusal.step === step ? refusal.problem : null;
-  const onSubmit = async (event) => {
-    event.preventDefault();
+  const onSubmit = async () => {
     if (starting) return;
     setStarting(true);
     setRefusal(null);
@@ -62,12 +62,12 @@ export function BeamSearch({ state, client, dispatch }) {
       <h3>${msg`Beam search`} <small>${msg`the likeliest continuation, not only the likeliest next token`}</small></h3>
       ${
         !run.saved &&
-        html`<form class="row" onSubmit=${onSubmit}>
+        html`<${Form} class="row" onSubmit=${onSubmit}>
           <${Count} name=${msg`beams`} value=${settings.beams} most=${mostOf(limits, "beam", "beams")} onValue=${(beams) => setSettings({ ...settings, beams })} />
           <${Count} name=${msg`length`} value=${settings.length} most=${mostOf(limits, "beam", "length")} onValue=${(length) => setSettings({ ...settings, length })} />
           <button class="button is-main small" type="submit" aria-disabled=${starting}>${starting ? msg`Starting…` : msg`Search`}</button>
           ${running && html`<button class="button small" type="button" onClick=${stop}>${msg`Stop the search`}</button>`}
-        </form>`
+        <//>`
       }
     </div>
     <p class="muted" role="status">${problem ?? (hasTree ? progress(log) : run.saved ? NO_STUDY : intro(run, step, settings))}</p>
