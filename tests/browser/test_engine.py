@@ -162,6 +162,9 @@ def test_a_prompt_runs_on_the_device_and_is_branched(new_page: NewPage, site: Si
     expect(frame.locator(f"html[data-run^='here-']:not([data-run='{parent}'])")).to_be_attached()
     expect(frame.get_by_role("region", name="Branches")).to_contain_text("Branch:")
     finish(frame)
+    if place == "server":  # a frame shares the history of the page around it
+        page.go_back()
+        expect(frame.locator(f"html[data-run='{parent}']")).to_be_attached()
 
 
 def test_a_saved_session_has_exact_values_and_an_own_run_can_be_changed(new_page: NewPage, site: Site) -> None:
@@ -292,6 +295,7 @@ def test_a_run_whose_worker_dies_is_interrupted_and_the_model_loads_again(
     page.workers[0].evaluate(DIES)
     finish(frame, "error")
     stopped = frame.get_by_role("alert").filter(has_text="The model on this device has stopped")
+    expect(stopped).not_to_contain_text("could not be loaded")
     stopped.get_by_role("button", name="Load it again").click()
     expect(stopped).to_have_count(0)
     broken = frame.locator("html").get_attribute("data-run") or ""
@@ -313,6 +317,7 @@ def test_a_download_that_stopped_goes_on_where_it_was(
     waiting = frame.get_by_role("status").filter(has_text="starts as soon as the model is ready")
     expect(waiting).to_be_visible()
     eventually(lambda: page.evaluate(STORED) == len(site.parts) + 1)
+    expect(frame.get_by_role("button", name=re.compile("^Remove the model"))).to_have_count(0)
     if how == "reload":
         page.reload()
     else:

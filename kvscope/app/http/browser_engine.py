@@ -1,23 +1,19 @@
 """`/api/engine/model.js` and `/api/engine/<name>.js`: the model of this server, to run in a visitor's browser.
 
 Its engine packs it when it is first asked for, and stores the files in the cache (model/service/for_browser.py).
+packed_models.py remembers which there are.
 """
 
 from __future__ import annotations
 
 import gzip
-import json
 import re
-import zlib
-from contextlib import suppress
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
 from flask import Blueprint, Response, request
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
+from kvscope.app.http import packed_models
 from kvscope.app.http.access import HANDS_OUT, PACKS_MODEL
 from kvscope.app.http.caching import revalidated
 from kvscope.app.http.openapi import Answer, describe
@@ -28,7 +24,6 @@ from kvscope.app.http.site import site
 from kvscope.app.paths import WASM
 from kvscope.app.settings import Settings
 from kvscope.model.data_script import data_script, stored_script
-from kvscope.model.work_folder import whole_file
 
 BASE = "/api/engine"
 DESCRIPTION = f"{BASE}/model.js"
@@ -59,13 +54,13 @@ def blueprint(settings: Settings, pool: Pool, reads: Reads) -> Blueprint:
         asked, first = ("browser_model", BASE, str(WASM)), pool.models.first
         try:
             description = reads.ask(*asked, model=first)
-            if not _is_stored(description):
+            if not packed_models.is_stored(description):
                 description = reads.ask_again(*asked, model=first)
-            _remember(first.source or first.name, description)
+            packed_models.remember(first.source or first.name, description)
         except EngineUnavailable:
             # While the engine starts, a visitor's browser can already compute with the model as it was packed last.
-            description = _remembered(first.source or first.name)
-            if not description or not _is_stored(description):
+            description = packed_models.remembered(first.source or first.name)
+            if not description or not packed_models.is_stored(description):
                 raise
         return revalidated(Response(data_script(DESCRIPTION, description), mimetype=SCRIPT))
 
@@ -103,33 +98,3 @@ def offer(settings: Settings) -> str:
     if settings.browser_engine == "off" or settings.ray or request.path.startswith(EMBED_PREFIX):
         return ""
     return settings.browser_engine
-
-
-def _is_stored(description: dict[str, Any]) -> bool:
-    return all(stored_script(name).is_file() for name in _names(description))
-
-
-def _description_of(model: str) -> Path:
-    return stored_script(f"{sha256(model.encode()).hexdigest()[:16]}.json")
-
-
-def _remember(model: str, description: dict[str, Any]) -> None:
-    """Stores the description of a packed model, unless it is stored or the disk is full."""
-    path, content = _description_of(model), gzip.compress(json.dumps(description).encode(), mtime=0)
-    with suppress(OSError):
-        if not path.is_file() or path.read_bytes() != content:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(path) as file:
-                file.write(content)
-
-
-def _remembered(model: str) -> dict[str, Any] | None:
-    """Returns the description of the model when it was last packed; None if none is stored."""
-    with suppress(OSError, EOFError, zlib.error, ValueError):
-        description: dict[str, Any] = json.loads(gzip.decompress(_description_of(model).read_bytes()))
-        return description
-    return None
-
-
-def _names(description: dict[str, Any]) -> list[str]:
-    return [each["file"] for each in (*description["parts"], description["details"], description["wasm"])]

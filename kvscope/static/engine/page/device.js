@@ -11,6 +11,7 @@ import { createEngine } from "./engine.js";
  * @property {number} total bytes of the model, 0 until its description is read
  * @property {number} stored bytes of it that an earlier visit stored
  * @property {string} message
+ * @property {boolean} stopped whether it failed after it was ready
  * @property {Object|null} model as an `open` frame describes it
  * @property {boolean} metered whether the connection may cost money
  *
@@ -24,7 +25,7 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
   /** @type {Device} */
   let device = {
     state: "offered",
-    ...{ done: 0, total: 0, stored: 0, message: "", model: null },
+    ...{ done: 0, total: 0, stored: 0, message: "", stopped: false, model: null },
     metered: weights.isMetered(),
   };
   let loading = /** @type {AbortController|null} */ (null);
@@ -37,7 +38,7 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
     onFrames,
     onLost() {
       onLost();
-      if (device.state === "ready") change({ state: "failed", message: msg`The model on this device has stopped.` });
+      if (device.state === "ready") change(STOPPED);
     },
   });
 
@@ -55,7 +56,7 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
     const own = new AbortController();
     const { signal } = own;
     loading = own;
-    change({ state: "loading", done: 0, message: msg`Loading the model on this device` });
+    change({ state: "loading", done: 0, stopped: false, message: msg`Loading the model on this device` });
     try {
       const { model: info, limits } = await describe();
       const [wasm, { packed, tokenizer }] = await Promise.all([weights.wasm(signal), weights.details(signal)]);
@@ -78,7 +79,7 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
   const stop = () => {
     loading?.abort();
     loading = null;
-    change({ state: "offered", message: "", done: 0 });
+    change({ state: "offered", message: "", stopped: false, done: 0 });
     engine.end();
   };
 
@@ -107,3 +108,8 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
     },
   };
 }
+
+const STOPPED = /** @type {const} */ ({
+  ...{ state: "failed", stopped: true },
+  message: msg`The model on this device has stopped.`,
+});

@@ -254,8 +254,8 @@ export function createSource({ fetch: elsewhere, isChosen, weights, startWorker,
 }
 
 /** Returns the answer to `/readyz` on a static site. */
-function readiness({ state, message, model, done, total }) {
-  return json({ state, message, model, done, total }, state === "ready" ? 200 : 503);
+function readiness({ state, message, stopped, model, done, total }) {
+  return json({ state, message, stopped, model, done, total }, state === "ready" ? 200 : 503);
 }
 
 /** Returns a member of a family. Of a branch, it has the first token in full (docs/api.md). */

@@ -363,10 +363,13 @@ export function createClient({
         frames,
         openSocket,
         grows: connect !== null && !isSaved(run) && !isHere({ id: run }),
-        presence,
+        presence: isHere({ id: run }) ? alwaysPresent : presence,
       }),
   };
 }
+
+/** A run of this device needs no connection: it goes on while the page is in the background, and offline. */
+const alwaysPresent = () => () => {};
 
 const ofSession = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 

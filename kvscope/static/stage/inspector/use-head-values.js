@@ -10,9 +10,8 @@ import { useModelValues } from "../state/use-model-values.js";
  * @param {Object} focus from `headFocus`
  * @param {Object} client
  * @param {boolean} wanted
- * @returns {{status: "idle"|"loading"|"ready"|"failed"|"none"|"damaged", values: Object|null, row: number,
- *   stored: boolean}} `row`: the query's row in them; "none": of a saved session, not available on this server; `stored`,
- *   "damaged": from `useModelValues`
+ * @returns {{status: "idle"|"loading"|"ready"|"failed"|"unavailable"|"none"|"damaged", values: Object|null,
+ *   row: number, stored: boolean}} `row`: the query's row in them; all else as in `useModelValues`
  */
 export function useHeadValues({ run, playing, readiness, selection }, focus, client, wanted) {
   const { layer, head, query, key, locked, preview } = focus;
@@ -21,6 +20,6 @@ export function useHeadValues({ run, playing, readiness, selection }, focus, cli
   const request = wanted && settled ? { run: run.id, step, layer, head } : null;
   const { status, values, stored } = useModelValues({ run, readiness }, client.ask("head"), request, "head");
   const row = key === null ? 0 : run.rowInStep(query);
-  if (status !== "unavailable") return { status, values, row, stored };
-  return { status: settled ? "failed" : "idle", values, row, stored };
+  const isIdle = status === "unavailable" && !settled;
+  return { status: isIdle ? "idle" : status, values, row, stored };
 }

@@ -32,7 +32,7 @@ export function Messages({ state, dispatch, client, controller }) {
     <div class="messages">
       ${unloaded && html`<${Unloaded} model=${unloaded} onLoad=${() => controller.loadModel(unloaded.name)} />`}
       ${exact && html`<${ExactHere} run=${run} readiness=${readiness} client=${client} controller=${controller} />`}
-      ${failed && (!problem || problem.continues) && html`<${ModelFailed} message=${readiness.message} onAgain=${computesHere(state) ? controller.loadModelHere : null} />`}
+      ${failed && (!problem || problem.continues) && html`<${ModelFailed} readiness=${readiness} onAgain=${computesHere(state) ? controller.loadModelHere : null} />`}
       ${held && html`<${Held} readiness=${readiness} onHere=${here} onCancel=${controller.cancelWaiting} />`}
       ${waits && html`<${Queued} waits=${waits} onHere=${here} onCancel=${() => client.remove(waits.id)} />`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
@@ -42,10 +42,10 @@ export function Messages({ state, dispatch, client, controller }) {
   `;
 }
 
-function ModelFailed({ message, onAgain }) {
+function ModelFailed({ readiness: { message, stopped }, onAgain }) {
   return html`
     <p class="message line on-line" data-tone="bad" role="alert">
-      <strong>${msg`The model could not be loaded.`}</strong> <span>${message} ${msg`Recorded runs still play.`}</span>
+      <strong>${stopped ? message : msg`The model could not be loaded.`}</strong> <span>${!stopped && message} ${msg`Recorded runs still play.`}</span>
       ${onAgain && html`<button class="button push" type="button" onClick=${onAgain}>${msg`Load it again`}</button>`}
     </p>
   `;

@@ -87,7 +87,7 @@ function OnThisDevice({ readiness: { state }, client, onRemoved }) {
       ${missing && html` ${downloads(bytes - stored)}`}
       ${missing && metered && html` <strong>${msg`Your connection may cost money.`}</strong>`}
     </span>
-    ${stored > 0 && html`<button class="button" type="button" onClick=${remove}>${msg`Remove the model (${bytesShort(stored)})`}</button>`}
+    ${stored > 0 && state !== "loading" && html`<button class="button" type="button" onClick=${remove}>${msg`Remove the model (${bytesShort(stored)})`}</button>`}
   </p>`;
 }
 

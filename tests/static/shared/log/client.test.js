@@ -54,9 +54,9 @@ function wire({ stored, status = 200, problem = null, down = false }) {
   return { server, say, tell, page, listeners, client };
 }
 
-function watching(parts, after = -1) {
+function watching(parts, after = -1, run = "r1") {
   const got = { seqs: [], connection: [], caughtUp: [], problems: [] };
-  const stop = parts.client.watch("r1", after, {
+  const stop = parts.client.watch(run, after, {
     onFrame: (frame) => got.seqs.push(frame.seq),
     onConnection: (there) => got.connection.push(there),
     onCaughtUp: (steps) => got.caughtUp.push(steps),
@@ -443,4 +443,16 @@ test("an answer that is neither stored nor computed is a problem", async () => {
   for (const ask of [client.ask("lens"), client.ask("head"), client.embedding]) {
     await assert.rejects(ask(wanted), { name: "Problem", status: 204 });
   }
+});
+
+test("a run of this device is neither lost nor caught up with, whether the page is away or offline", async (t) => {
+  const parts = wire({ stored: 1 });
+  const { got, stop } = watching(parts, -1, "here-1");
+  t.after(stop);
+  await settled();
+  parts.tell("offline");
+  parts.server.stored = PAYLOADS.length;
+  parts.tell("back");
+  await settled();
+  assert.deepEqual([got.connection, got.caughtUp], [[true], []]);
 });

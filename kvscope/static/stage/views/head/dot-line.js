@@ -33,7 +33,7 @@ export function DotLine({ state, focus, exact, dispatch }) {
           : html`÷ √${scoreWidth} → ${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
       } <${Badge} origin="computed" />
       ${pair && stored && html` <span class="dot-why muted">${msg`stored with this session`}</span>`}
-      ${WHY[status] && html`<span class="dot-why muted">${WHY[status]}</span>`}
+      ${WHY[status] && html` <span class="dot-why muted">${WHY[status]}</span>`}
     </p>
     <button type="button" class="button small still" onClick=${onOpen}>${msg`Term by term`} ▸</button>
   </section>`;
