@@ -53,7 +53,8 @@ ROOMS = {
         *rooms("static/shared", "words/messages.js words/msg.js"),
         *rooms("static/shared", "draw log painting facts state loading find words ui code compare files share"),
         *rooms(
-            "static/engine", "refused.js native log sampling text runs answers worker.js weights start-worker.js page"
+            "static/engine",
+            "refused.js native log sampling text gguf runs answers worker.js weights start-worker.js page",
         ),
         *rooms("static/stage", "draw facts state ui"),
         *rooms("static", "gallery gallery.js"),
@@ -228,6 +229,7 @@ def test_nothing_that_shows_a_model_goes_by_the_name_of_its_architecture() -> No
     """
     told = ("model/config.py", "model/checkpoint/", "model/by_hand/", "static/memory/config.js")
     told += ("model/log/schema.py", "model/service/info.py", "model/native/implemented.py", "model/families.py")
+    told += ("model/service/gguf_facts.py", "static/engine/gguf/")
     shown = {path for part in ROOMS for path in imports_of(part) if not path.startswith(told)}
     knowing = {path for path in shown if ARCH.search((PACKAGE_FOLDER / path).read_text("utf-8"))}
     assert len(shown) > 400

@@ -32,9 +32,9 @@ _SCALARS = {
     GGUFValueType.FLOAT64: "d",
 }
 _PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
-_VERSIONS = (2, 3)
+VERSIONS = (2, 3)
 _MAX_DIMENSIONS = 4
-_DEFAULT_ALIGNMENT = 32
+DEFAULT_ALIGNMENT = 32
 
 
 Data = mmap.mmap | bytes
@@ -97,9 +97,9 @@ def read_header(data: mmap.mmap | bytes) -> Header:
         raise Malformed("is not a GGUF file: it does not begin with the letters GGUF")
     cursor.at = 4
     version = cursor.scalar("I")
-    if int.from_bytes(version.to_bytes(4, "little"), "big") in _VERSIONS:
+    if int.from_bytes(version.to_bytes(4, "little"), "big") in VERSIONS:
         raise Malformed("is big-endian: it must be converted to little-endian")
-    if version not in _VERSIONS:
+    if version not in VERSIONS:
         raise Malformed(f"has GGUF version {version}; versions 2 and 3, little-endian, can be read")
     tensor_count, key_count = cursor.scalar("Q"), cursor.scalar("Q")
     metadata: dict[str, Any] = {}
@@ -109,7 +109,7 @@ def read_header(data: mmap.mmap | bytes) -> Header:
             raise Malformed(f"is corrupted: it sets {key} twice")
         metadata[key] = cursor.value(cursor.value_type())
     described = [cursor.tensor() for _ in range(tensor_count)]
-    alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
+    alignment = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
     if type(alignment) is not int or alignment < 1 or alignment & (alignment - 1):
         raise Malformed(f"is corrupted: its general.alignment is {alignment!r}, not a power of two")
     data_start = -(-cursor.at // alignment) * alignment

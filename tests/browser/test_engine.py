@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,13 @@ SLOWLY = """() => {
 STORED = """async () => {
   const names = (await caches.keys()).filter((name) => name.startsWith("kvscope"));
   return names.length ? (await (await caches.open(names[0])).keys()).length : 0;
+}"""
+DROP = """async ([name, content]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([Uint8Array.from(atob(content), (char) => char.charCodeAt(0))], name));
+  for (const type of ["dragover", "drop"]) {
+    document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  }
 }"""
 LOADING = {"state": "loading", "message": "Loading", "model": None, "done": 0, "total": 0}
 DIES = "() => { setTimeout(() => { throw new Error('out of memory'); }); }"
@@ -414,6 +422,80 @@ def test_by_keyboard(new_page: NewPage, site: Site) -> None:
     expect(frame.locator("#on-this-device")).to_contain_text("The first run downloads")
 
 
+def drop(frame: Frame, file: Path) -> None:
+    content = b64encode(file.read_bytes()).decode()
+    frame.evaluate(DROP, [file.name, content])
+
+
+def own_file(site: Site, name: str = "own.gguf", arch: str = "qwen3") -> Path:
+    """Another model than the site's, outside of the site."""
+    file = site.folder.parents[1] / name
+    write_grouped(file, arch)
+    return file
+
+
+def model_line(frame: Frame) -> Locator:
+    return frame.get_by_role("group", name="Model", exact=True)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_gguf_file_that_is_dropped_computes_what_the_packed_model_computes(
+    new_page: NewPage, site: Site, place: str
+) -> None:
+    page = new_page(own=True)
+    asked = requests_of(page)
+    frame = site.open(page, place=place)
+    expect(frame.locator("html[data-run]")).to_be_attached()
+    drop(frame, site.folder.parents[1] / "tiny.gguf")
+    expect(model_line(frame)).to_contain_text("tiny · 2 layers")
+    assert len(parts_of(asked)) == 2  # the code, and the details
+    run(frame)
+    finish(frame)
+    tokens = answer(frame).all_inner_texts()
+    assert len(parts_of(asked)) == 2
+    frame.get_by_role("button", name="Try your own").click()
+    expect(frame.locator("#on-this-device")).to_contain_text("The file and what you type stay on this device.")
+    frame.get_by_role("button", name="Stop using this file").click()
+    expect(frame.locator("#on-this-device")).to_contain_text("The first run downloads")
+    run(frame)
+    finish(frame)
+    assert answer(frame).all_inner_texts() == tokens
+
+
+def test_a_gguf_file_that_is_chosen_computes_its_own_tokens(new_page: NewPage, site: Site) -> None:
+    page = new_page(own=True)
+    frame = site.open(page)
+    run(frame)
+    finish(frame)
+    tokens = answer(frame).all_inner_texts()
+    frame.get_by_role("button", name="Try your own").click()
+    with page.expect_file_chooser() as chooser:
+        frame.get_by_role("button", name="Use a GGUF file…").click()
+    chooser.value.set_files(own_file(site))
+    expect(frame.locator("#on-this-device")).to_contain_text("Your file own.gguf computes inside this page.")
+    run(frame)
+    finish(frame)
+    assert answer(frame).all_inner_texts() != tokens
+    expect(model_line(frame)).to_contain_text("own · 2 layers")
+
+
+def test_a_gguf_file_that_this_page_cannot_compute_is_refused_and_the_sites_model_stays(
+    new_page: NewPage, site: Site
+) -> None:
+    page = new_page(own=True)
+    frame = site.open(page)
+    expect(frame.locator("html[data-run]")).to_be_attached()
+    drop(frame, own_file(site, "other.gguf", "gpt2"))
+    alert = frame.get_by_role("alert").filter(has_text="The model could not be loaded")
+    expect(alert).to_contain_text(
+        "other.gguf: It is of the family gpt2. This page computes llama, qwen2, qwen3. Use another"
+    )
+    frame.get_by_role("button", name="Stop using this file").click()
+    expect(alert).to_have_count(0)
+    run(frame)
+    finish(frame)
+
+
 def show(frame: Frame, view: str, step: int) -> None:
     frame.evaluate("hash => { location.hash = hash }", f"#step={step}&layer=1&head=1&view={view}")
     expect(frame.locator(f"html[data-step='{step}']")).to_be_attached()
@@ -453,3 +535,29 @@ def test_forms_and_dialogs_work_in_a_sandboxed_frame(new_page: NewPage, site: Si
     expect(frame.get_by_role("dialog")).to_be_visible()
     frame.get_by_role("dialog").get_by_role("button", name="Close").click()
     expect(frame.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_gguf_file_computes_in_place_of_the_servers_model_until_it_is_no_longer_used(
+    new_page: NewPage, start_server: Callable[..., Server], tmp_path: Path
+) -> None:
+    native_code()
+    write_grouped(tmp_path / "tiny.gguf")
+    write_grouped(tmp_path / "own.gguf", "qwen3")
+    server = start_server("--model", str(tmp_path / "tiny.gguf"), "--browser-engine", "offer", "--compile", "auto")
+    page = new_page(own=True)
+    server.wait_until_ready()
+    page.goto(f"{server.url}#view=head")
+    frame = page.main_frame
+    expect(frame.locator("html[data-run]")).to_be_attached()
+    drop(frame, tmp_path / "own.gguf")
+    line = frame.locator("#on-this-device")
+    expect(line).to_contain_text("Your file own.gguf computes inside this page.")
+    run(frame)
+    finish(frame)
+    expect(model_line(frame)).to_contain_text("own · 2 layers")
+    frame.get_by_role("button", name="Try your own").click()
+    frame.get_by_role("button", name="Stop using this file").click()
+    expect(line).to_contain_text("A GGUF file of your own")
+    submit(frame)
+    expect(frame.locator("html[data-run]:not([data-run^='here-'])")).to_be_attached()
+    expect(model_line(frame)).to_contain_text("tiny · 2 layers")

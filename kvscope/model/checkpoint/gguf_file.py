@@ -24,7 +24,7 @@ from kvscope.model.linear import GroupedWeight
 from kvscope.model.rope import Scaling
 from kvscope.model.transformer import Weight
 
-_MODULES = {
+MODULES = {
     "embed": "token_embd",
     "positions": "position_embd",
     "norm": "output_norm",
@@ -44,7 +44,7 @@ _MODULES = {
     "mlp.down": "ffn_down",
     "mlp.post_norm": "post_ffw_norm",
 }
-_ARCHS: dict[str, str] = {
+ARCHS: dict[str, str] = {
     FAMILIES[name]["computed"]["gguf"]: name for name in COMPUTED if "gguf" in FAMILIES[name]["computed"]
 }
 """GGUF's name → KVScope's name of each architecture that can be read."""
@@ -52,10 +52,12 @@ _GEMMA3_PERIOD, _GEMMA3_LOCAL_THETA, _GEMMA3_27B_LAYERS = 6, 10_000.0, 62
 """Values that a file leaves out, from llama.cpp (src/models/gemma3.cpp): each sixth layer has no window; the base of
 the rotary angles in layers with one; only the 27B model, recognized by its layers, scales queries by width ÷ heads.
 """
-_DIVISORS = "rope_freqs.weight"
+PAIRED = ("llama",)
+"""Architectures whose rows of Q and K llama.cpp stores in another order (`unpermuted`)."""
+DIVISORS = "rope_freqs.weight"
 _SHORT, _LONG = "rope_factors_short.weight", "rope_factors_long.weight"
 """LongRoPE's divisors for texts within the first context, to which runs are limited here, and for longer texts."""
-_USED = frozenset(
+USED = frozenset(
     (
         *("block_count", "context_length", "embedding_length", "feed_forward_length", "expert_count"),
         *("attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"),
@@ -69,7 +71,7 @@ _USED = frozenset(
 """The architecture's settings that are read here, or that change nothing …"""
 _USED_OF_GEMMA3 = ("attention.sliding_window_pattern", "rope.freq_base_swa")
 """… and those that are read only for Gemma 3."""
-_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "attention.causal": (True,),
     "attention.clamp_kqv": (0.0,),
     "attention.max_alibi_bias": (0.0,),
@@ -132,16 +134,16 @@ def file_name(part: str) -> str:
     module, kind = part.rsplit(".", 1)
     if module.startswith("blocks."):
         _, layer, inner = module.split(".", 2)
-        return f"blk.{layer}.{_MODULES[inner]}.{kind}"
-    return f"{_MODULES[module]}.{kind}"
+        return f"blk.{layer}.{MODULES[inner]}.{kind}"
+    return f"{MODULES[module]}.{kind}"
 
 
 def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> ModelConfig:
     """Returns the configuration. `decode` returns a tensor's numbers. Raises Malformed."""
     meta, tensors = header.metadata, header.tensors
     arch = meta.get("general.architecture")
-    if arch not in _ARCHS:
-        raise Malformed(f"has the architecture {arch!r}; {', '.join(_ARCHS)} can be read")
+    if arch not in ARCHS:
+        raise Malformed(f"has the architecture {arch!r}; {', '.join(ARCHS)} can be read")
     own = {key.removeprefix(f"{arch}."): _uniform(key, meta[key]) for key in meta if key.startswith(f"{arch}.")}
 
     def whole(key: str, default: int | None = None) -> int:
@@ -156,13 +158,13 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
             raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive number of a float type")
         return value
 
-    parts, gemma = fixed_parts(_ARCHS[arch]), arch == "gemma3"
+    parts, gemma = fixed_parts(ARCHS[arch]), arch == "gemma3"
     rms = parts["norm"] == "rms"
     if own.get("expert_count"):
         raise Malformed("is a mixture of experts, which is not supported")
     for key, value in own.items():
-        used = key in _USED or (key in _USED_OF_GEMMA3 and gemma)
-        if not used and (key not in _NEUTRAL or value not in _NEUTRAL[key]):
+        used = key in USED or (key in _USED_OF_GEMMA3 and gemma)
+        if not used and (key not in NEUTRAL or value not in NEUTRAL[key]):
             raise Malformed(f"sets {arch}.{key} to {value!r}, which may change what it computes and is not supported")
     heads, d = whole("attention.head_count"), whole("embedding_length")
     if heads > d:
@@ -191,7 +193,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         context = min(context, whole("rope.scaling.original_context_length", context))
     every = whole("attention.sliding_window_pattern", _GEMMA3_PERIOD) if gemma else layers + 1
     return ModelConfig(
-        arch=_ARCHS[arch],
+        arch=ARCHS[arch],
         layers=layers,
         heads=heads,
         kv_heads=kv_heads,
@@ -241,13 +243,13 @@ def _rope_scaling(
     if kind not in ("none", "linear", "yarn", "longrope"):
         raise Malformed(f"scales its positions by {kind!r}, which is not supported")
     attention = real("rope.scaling.attn_factor", real("rope.scaling.yarn_attn_factor", 1.0))
-    present = [name for name in (_SHORT, _LONG, _DIVISORS) if name in tensors]
+    present = [name for name in (_SHORT, _LONG, DIVISORS) if name in tensors]
     for name in present:
         if tensors[name].shape != (head_dim // 2,):
             raise Malformed(
                 f"is corrupted: the tensor {name!r} has shape {list(tensors[name].shape)}, not {[head_dim // 2]}"
             )
-        if name != _DIVISORS and kind != "longrope":
+        if name != DIVISORS and kind != "longrope":
             raise Malformed(f"has the tensor {name!r}, but its rope.scaling.type is {kind!r} and not 'longrope'")
     if present and present[0] != _LONG:
         stored = tensors[present[0]]
@@ -278,7 +280,7 @@ def _rope_scaling(
 
 def _check_tensors(header: Header, config: ModelConfig) -> None:
     """Checks that every part exists with its shape, and that no tensor would be ignored. Raises Malformed."""
-    known = {_DIVISORS, _SHORT, _LONG} if config.arch == "llama" else set()  # llama.cpp reads them only there
+    known = {DIVISORS, _SHORT, _LONG} if config.arch == "llama" else set()  # llama.cpp reads them only there
     for slot in slots(config):
         for part, rows in slot.parts:
             name = file_name(part)
@@ -328,7 +330,7 @@ class _Reader:
     def _in_order(self, part: str, rows: np.ndarray) -> np.ndarray:
         """Returns the rows of a part in the transformer's order."""
         module = part.rsplit(".", 2)[-2]
-        if self._config.arch != "llama" or module not in ("q", "k"):
+        if self._config.arch not in PAIRED or module not in ("q", "k"):
             return rows
         return unpermuted(rows, self._config.heads if module == "q" else self._config.kv_heads)
 

@@ -34,20 +34,20 @@ END_NAMES = frozenset(
     )
 )
 """Tokens that end a text because of their names, as in llama.cpp, whatever their kind in the file."""
-_FILL_INS = {
+FILL_INS = {
     "fim_pad": ("<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"),
     "fim_rep": ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
     "fim_sep": ("<|file_sep|>",),
 }
 """Tokens for gaps in code and between files, which end a text too; found by their keys, or else by these names."""
-_NO_ENDS = (
+NO_ENDS = (
     ({"<|return|>", "<|call|>"}, "<|end|>"),
     ({"<|flush|>", "<|calls|>"}, "<|end|>"),
     ({"<|flush|>", "<|call|>"}, "<|end|>"),
     ({"<|tool_response>"}, "</s>"),
 )
 """If a vocabulary has all tokens of the first element, the second does not end a text."""
-_NAMES = (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"), ("sep", "seperator"))
+NAMES = (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"), ("sep", "seperator"))
 """The name of each special token in `transformers` and in GGUF."""
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
     defaults = {"bos": 1, "eos": 2, "unknown": 0} if model == "llama" else {}
     names = {
         f"{name}_token": tokens[index]
-        for name, field in _NAMES
+        for name, field in NAMES
         if (index := fields(f"{field}_token_id", int, defaults.get(field))) is not None and 0 <= index < len(tokens)
     }
     around = {"bos": fields("add_bos_token", bool, first), "eos": fields("add_eos_token", bool, False)}
@@ -140,13 +140,13 @@ class _Fields:
         """Returns the tokens that end a text because of their names or keys."""
         vocab = set(self.tokens)
         ends = set(END_NAMES & vocab)
-        for key, names in _FILL_INS.items():
+        for key, names in FILL_INS.items():
             number = self(f"{key}_token_id", int)
             if number is not None and 0 <= number < len(self.tokens):
                 ends.add(self.tokens[number])
             elif (name := next((name for name in names if name in vocab), None)) is not None:
                 ends.add(name)
-        return ends - {token for all_of, token in _NO_ENDS if all_of <= vocab}
+        return ends - {token for all_of, token in NO_ENDS if all_of <= vocab}
 
     def refuse(self, fault: str) -> Refused:
         return Refused("model", f"{self.file} {fault}.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint.chat import ChatTemplate
-from kvscope.model.checkpoint.pre_tokenizers import GPT2
+from kvscope.model.checkpoint.pre_tokenizers import GPT2, pre_tokenizer
 from kvscope.model.checkpoint.tokenizer import Tokenizer, byte_alphabet, byte_level
 
 _NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Prepend", "Replace")
@@ -65,6 +65,11 @@ def described(tokenizer: Tokenizer) -> dict[str, Any]:
         "eos": list(tokenizer.eos),
         "rows": tokenizer.rows,
     }
+
+
+def splitting(name: str) -> list[dict[str, Any]]:
+    """Returns the steps that split texts by GGUF's name of the rule, as `described` has them."""
+    return list(_steps(pre_tokenizer(name), "pretokenizers", _pre_tokenizer))
 
 
 def _refuse(what: str) -> Refused:

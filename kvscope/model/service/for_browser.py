@@ -24,6 +24,7 @@ from kvscope.model.linear import GroupedWeight, Product, linears
 from kvscope.model.native.implemented import implements
 from kvscope.model.native.packed import Packed, pack
 from kvscope.model.pieces import pause
+from kvscope.model.service.gguf_facts import gguf_facts
 from kvscope.model.service.info import describe
 from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS
 from kvscope.model.transformer import Transformer
@@ -55,7 +56,8 @@ class BrowserModel:
     limits   of a run: `prompt_tokens`, `new_tokens` and `positions`
     bytes    of all files together
     parts    the files of the packed tensors, in order
-    details  the file of {packed, tokenizer}, as JSON: `Packed.description`, and what splits a text into tokens
+    details  the file of {packed, tokenizer, gguf}, as JSON: `Packed.description`, what splits a text into tokens, and
+             what is needed to read a visitor's own GGUF file in this model's place (`gguf_facts`)
     wasm     the file of the native code
     """
 
@@ -114,7 +116,11 @@ def for_browser(
         return {"file": name, "bytes": len(content), "sha256": digest}
 
     try:
-        beside = {"packed": packed.description, "tokenizer": described(tokenizer)}
+        beside = {
+            "packed": packed.description,
+            "tokenizer": described(tokenizer),
+            "gguf": gguf_facts(MOST_BYTES),
+        }
     except Refused as refused:
         raise Refused("model", refused.message, status=NO_SUCH_MODEL) from None
     details = json.dumps(beside, ensure_ascii=False).encode()

@@ -13,7 +13,7 @@ from kvscope.model.linear import COMPUTED, name_of
 from kvscope.model.transformer import Transformer, Weight
 from kvscope.model.weights import weights_held
 
-_OF_CONFIG = (
+OF_CONFIG = (
     *("arch", "layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context"),
     *("norm", "gated", "activation", "positions", "qk_norm", "post_norms", "windows", "tied"),
     "embedding_scale",
@@ -27,7 +27,7 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
     return {
         "name": checkpoint.name,
         "sha256": checkpoint.sha256,
-        **{name: getattr(config, name) for name in _OF_CONFIG},
+        **{name: getattr(config, name) for name in OF_CONFIG},
         "score_width": config.score_width or config.head_dim,
         "experts": _experts(config) if config.experts else None,
         "dtype": name_of(COMPUTED),

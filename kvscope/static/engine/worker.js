@@ -9,6 +9,7 @@ import { msg } from "../shared/words/msg.js";
 import { editsOf } from "./answers/edits.js";
 import { ANSWERS } from "./answers/index.js";
 import { createRemembered } from "./answers/remembered.js";
+import { openGguf } from "./gguf/read.js";
 import { OutOfMemory } from "./native/memory.js";
 import { createModel } from "./native/model.js";
 import { Refused } from "./refused.js";
@@ -23,6 +24,8 @@ export function serve(port) {
   /** What `load` makes. @type {import("./answers/rows.js").Engine|null} */
   let engine = null;
   let computing = false;
+  /** A visitor's file that is being read. @type {{pieces: AsyncGenerator, begin: (info: Object) => Promise<void>}|null} */
+  let reading = null;
 
   const sendFrames = (run, frames, closed) => {
     port.postMessage(
@@ -40,17 +43,34 @@ export function serve(port) {
     computing = false;
   };
 
+  /** Begins to serve a model, whose weights may still be missing. */
+  const begin = async (model, { packed, info, tokenizer: described, limits }) => {
+    const tokenizer = await createTokenizer(described);
+    const service = createService({
+      ...{ model, info, cost: packed.cost, limits, tokenizer, onFrames: sendFrames },
+      editsOf: (run) => editsOf(engine, run),
+      now: () => performance.now(),
+    });
+    engine = { model, service, tokenizer, info, limits, remembered: createRemembered() };
+  };
+
   const calls = {
-    async load({ wasm, packed, info, tokenizer: described, limits }) {
-      const { instance } = await compiled(wasm);
-      const model = createModel({ instance, packed, positions: RUNS_IN_CACHE * limits.positions });
-      const tokenizer = await createTokenizer(described);
-      const service = createService({
-        ...{ model, info, cost: packed.cost, limits, tokenizer, onFrames: sendFrames },
-        editsOf: (run) => editsOf(engine, run),
-        now: () => performance.now(),
-      });
-      engine = { model, service, tokenizer, info, limits, remembered: createRemembered() };
+    async load({ wasm, packed, limits, info, tokenizer }) {
+      await begin(await modelOf(wasm, packed, limits), { packed, limits, info, tokenizer });
+    },
+    /** Opens a GGUF file; `read` then reads it. */
+    async open({ wasm, file, details }) {
+      const { read, ...described } = await openGguf(file, details);
+      const model = await modelOf(wasm, described.packed, described.limits).catch(tooLarge);
+      reading = { pieces: read(model.load), begin: (info) => begin(model, { info, ...described }) };
+    },
+    /** Reads one more piece: answers {done}, in bytes of the file, or at the end {info}, which describes the model. */
+    async read() {
+      const { value, done } = await reading.pieces.next();
+      if (!done) return { done: value };
+      await reading.begin(value);
+      reading = null;
+      return { info: value };
     },
     part: ({ offset, bytes }) => engine.model.load(offset, bytes),
     start: (request) => starting(() => engine.service.start(request)),
@@ -77,6 +97,20 @@ export function serve(port) {
       port.postMessage({ id, problem: problemOf(error) });
     }
   };
+}
+
+async function modelOf(wasm, packed, limits) {
+  const { instance } = await compiled(wasm);
+  return createModel({ instance, packed, positions: RUNS_IN_CACHE * limits.positions });
+}
+
+/** @returns {never} */
+function tooLarge(error) {
+  if (!(error instanceof OutOfMemory)) throw error;
+  throw new Refused(
+    507,
+    msg`The browser does not give this page enough memory for it. Close other tabs, or use a smaller model, or one in fewer bits.`,
+  );
 }
 
 /** @throws {Refused} if the browser does not know all instructions of the code, or has no WebAssembly, as in a lockdown mode */

@@ -14,6 +14,7 @@ import { createEngine } from "./engine.js";
  * @property {boolean} stopped whether it failed after it was ready
  * @property {Object|null} model as an `open` frame describes it
  * @property {boolean} metered whether the connection may cost money
+ * @property {string} file the name of the visitor's GGUF file that is used in place of the site's model; "": none
  *
  * @param {Object} parts
  * @param {ReturnType<typeof import("../weights/weights.js").createWeights>} parts.weights
@@ -26,8 +27,9 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
   let device = {
     state: "offered",
     ...{ done: 0, total: 0, stored: 0, message: "", stopped: false, model: null },
-    metered: weights.isMetered(),
+    ...{ metered: weights.isMetered(), file: "" },
   };
+  let file = /** @type {File|null} */ (null);
   let loading = /** @type {AbortController|null} */ (null);
   const change = (next) => {
     device = { ...device, ...next };
@@ -44,42 +46,63 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
 
   /** Reads the sizes, so that they can be said before anything large is requested.  @throws {Problem} */
   const describe = async () => {
-    const described = await weights.describe();
-    const { model, bytes: total } = described;
+    if (file) return;
+    const { model, bytes: total } = await weights.describe();
     change({ total, stored: await weights.stored(), model });
-    return described;
   };
 
-  /** Downloads what is missing of the model, and starts the engine. */
+  /** Downloads what is missing of the site's model. */
+  const loadSites = async (signal) => {
+    await describe();
+    const { model: info, limits } = await weights.describe();
+    const [wasm, { packed, tokenizer }] = await Promise.all([weights.wasm(signal), weights.details(signal)]);
+    await engine.begin(signal);
+    await engine.call("load", { wasm, info, packed, tokenizer, limits });
+    await weights.fetchAll({
+      signal,
+      take: (offset, bytes) => engine.call("part", { offset, bytes }, [bytes.buffer]),
+      onProgress: (done) => change({ done }),
+    });
+  };
+
+  /** Reads the visitor's file. Of the site's model, only the code and the details are downloaded. */
+  const loadFile = async (signal) => {
+    change({ total: file.size });
+    const [wasm, details] = await Promise.all([weights.wasm(signal), weights.details(signal)]);
+    await engine.begin(signal);
+    await engine.call("open", { wasm, file, details });
+    for (let model = null; !model; ) {
+      const { done, info } = await engine.call("read");
+      model = info;
+      change(model ? { model } : { done });
+    }
+  };
+
+  /** Starts the engine with the visitor's file, or with the site's model. */
   const load = async () => {
     if (device.state === "loading" || device.state === "ready") return;
     const own = new AbortController();
     const { signal } = own;
     loading = own;
-    change({ state: "loading", done: 0, stopped: false, message: msg`Loading the model on this device` });
+    const message = file ? msg`Reading ${file.name} on this device` : msg`Loading the model on this device`;
+    change({ state: "loading", done: 0, stopped: false, message });
     try {
-      const { model: info, limits } = await describe();
-      const [wasm, { packed, tokenizer }] = await Promise.all([weights.wasm(signal), weights.details(signal)]);
-      await engine.begin(signal);
-      await engine.call("load", { wasm, info, packed, tokenizer, limits });
-      await weights.fetchAll({
-        signal,
-        take: (offset, bytes) => engine.call("part", { offset, bytes }, [bytes.buffer]),
-        onProgress: (done) => change({ done }),
-      });
+      await (file ? loadFile(signal) : loadSites(signal));
       change({ state: "ready", message: "" });
     } catch (problem) {
       if (loading !== own) return; // stopped, and perhaps begun again
-      change({ state: "failed", message: problem.detail || problem.message });
+      const detail = problem.detail || problem.message;
+      change({ state: "failed", message: file ? `${file.name}: ${detail}` : detail });
       engine.end();
     }
   };
 
-  /** Stops loading, or the engine. */
+  /** Stops loading, or the engine, and forgets the visitor's file. */
   const stop = () => {
     loading?.abort();
     loading = null;
-    change({ state: "offered", message: "", stopped: false, done: 0 });
+    file = null;
+    change({ state: "offered", message: "", stopped: false, done: 0, model: null, file: "" });
     engine.end();
   };
 
@@ -88,6 +111,15 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
     describe,
     load,
     cancel: stop,
+
+    /** Uses a visitor's GGUF file in place of the site's model. */
+    use(chosen) {
+      stop();
+      file = chosen;
+      change({ file: file.name });
+      return load();
+    },
+
     call: engine.call,
 
     /** Removes what is stored of the model, and ends the engine. */

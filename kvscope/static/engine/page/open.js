@@ -13,12 +13,13 @@ export function openEngine(parts) {
   return {
     fetch,
     load: device.load,
+    use: device.use,
     cancel: device.cancel,
     remove: device.remove,
     async describe() {
       await device.describe();
-      const { model, total: bytes, stored, metered } = device.state();
-      return { model, bytes, stored, metered };
+      const { model, total: bytes, stored, metered, file } = device.state();
+      return { model, bytes, stored, metered, file };
     },
   };
 }

@@ -13,6 +13,8 @@ function byteAlphabet() {
 }
 
 const BYTE_OF = byteAlphabet();
+/** The characters that stand for bytes, in the order of their code points. */
+export const BYTE_NAMES = [...BYTE_OF.keys()].sort();
 
 /** By kind, returns the bytes of a name.  @type {Object<string, (name: string) => Uint8Array>} */
 export const BYTES_OF = {

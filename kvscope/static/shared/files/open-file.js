@@ -1,19 +1,23 @@
 /** Opens a saved file, chosen in a dialog or dropped anywhere on the page. */
 
 import { html } from "htm/preact";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../facts/format.js";
 import { linkTo } from "../log/root.js";
 import { Copied } from "../ui/copied.js";
 import { CloseButton } from "../ui/form.js";
 import { Icon } from "../ui/icons.js";
 import { msg, nodes } from "../words/msg.js";
+import { Drop, isModel } from "./drop.js";
 import { fileRefusal } from "./session-files.js";
 
 const IDLE = { name: "", size: 0, sent: null, refusal: null, opened: null };
 
-/** @param {{client: Object, limit: number}} props `limit`: size of the largest file allowed, in bytes */
-export function OpenFile({ client, limit }) {
+/**
+ * @param {{client: Object, limit: number, onModel?: ((file: File) => void)|null}} props `limit`: size of the largest file allowed, in bytes;
+ *   `onModel`: called for a GGUF file that is dropped, if this page can compute with it
+ */
+export function OpenFile({ client, limit, onModel = null }) {
   const dialog = useRef(null);
   const sending = useRef(null);
   const [state, setState] = useState(IDLE);
@@ -51,7 +55,7 @@ export function OpenFile({ client, limit }) {
   const onClose = () => {
     if (!dialog.current.open) cancel();
   };
-  const dropping = useDrop(take);
+  const dropped = useCallback((file) => (onModel && isModel(file) ? onModel(file) : take(file)), [take, onModel]);
   const choose = ({ currentTarget }) => {
     const [file] = currentTarget.files;
     // The browser reports the same file again, after a repair, only if the value was cleared.
@@ -74,7 +78,7 @@ export function OpenFile({ client, limit }) {
         }
       </div>
     </dialog>
-    ${dropping && html`<div class="file-drop untouched" aria-hidden="true"><p>${msg`Drop the file to open it`}</p></div>`}`;
+    <${Drop} take=${dropped} />`;
 }
 
 function Choice({ state, choose, cancel }) {
@@ -115,34 +119,4 @@ function Opened({ opened, name }) {
       </p>
       <${Copied} name=${msg`Delete token`} value=${opened.delete_token} />
     </fieldset>`;
-}
-
-/** @returns {boolean} whether a file is being dragged over the page */
-function useDrop(take) {
-  const [over, setOver] = useState(false);
-  useLayoutEffect(() => {
-    const hasFile = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
-    const onOver = (event) => {
-      if (!hasFile(event)) return;
-      event.preventDefault();
-      setOver(true);
-    };
-    const onLeave = ({ relatedTarget }) => {
-      if (!relatedTarget) setOver(false);
-    };
-    const onDrop = (event) => {
-      if (!hasFile(event)) return;
-      event.preventDefault();
-      setOver(false);
-      const [file] = event.dataTransfer.files;
-      if (file) take(file);
-    };
-    /** @type {Object<string, (event: any) => void>} */
-    const listeners = { dragover: onOver, dragleave: onLeave, drop: onDrop };
-    for (const [name, listener] of Object.entries(listeners)) window.addEventListener(name, listener);
-    return () => {
-      for (const [name, listener] of Object.entries(listeners)) window.removeEventListener(name, listener);
-    };
-  }, [take]);
-  return over;
 }

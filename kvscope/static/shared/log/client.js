@@ -191,11 +191,13 @@ export function createClient({
 
     /** The model on this device. */
     here: {
-      /** @returns {Promise<{model: Object, bytes: number, stored: number, metered: boolean}>}  @throws {Problem} */
+      /** @returns {Promise<{model: Object|null, bytes: number, stored: number, metered: boolean, file: string}>}  @throws {Problem} */
       describe: async () => (await request(HERE)).json(),
       /** Begins to load it; it then computes the runs that this page starts.  @throws {Problem} */
       load: () => request(HERE, { method: "POST" }),
-      /** Stops loading it; what is stored stays, and the next time only the rest is downloaded.  @throws {Problem} */
+      /** Uses a GGUF file of the visitor in place of it.  @throws {Problem} */
+      use: (file) => request(HERE, { method: "PUT", body: file }),
+      /** Stops loading it, and forgets the file; what is stored stays, and the next time only the rest is downloaded.  @throws {Problem} */
       cancel: () => request(LOADING_HERE, { method: "DELETE" }),
       /** Removes it.  @throws {Problem} */
       remove: () => request(HERE, { method: "DELETE" }),

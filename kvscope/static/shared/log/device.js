@@ -8,7 +8,7 @@
 import { msg } from "../words/msg.js";
 import { json } from "./responses.js";
 
-/** The model on this device: GET describes it, POST loads it, DELETE removes it. No server has this path, nor the one to stop loading. */
+/** The model on this device: GET describes it, POST loads it, PUT uses a GGUF file, DELETE removes it. No server has this path, nor the one to stop loading. */
 export const HERE = "/api/engine/here";
 export const LOADING_HERE = "/api/engine/here/loading";
 /** Ids of this device's runs begin so. No server's do: theirs have no hyphen. */
@@ -28,6 +28,7 @@ export function newRunId() {
  * @property {Function} fetch answers what needs a model, and passes on the rest
  * @property {() => Promise<Object>} describe
  * @property {() => Promise<void>} load
+ * @property {(file: File) => void} use loads a visitor's GGUF file in place of the site's model
  * @property {() => void} cancel stops loading; what is stored stays
  * @property {() => Promise<void>} remove
  *
@@ -51,6 +52,12 @@ export function deviceSource({ fetch, alone, open }) {
       load();
       return json({ state: "loading" });
     },
+    async PUT({ body }) {
+      const { use } = await opened();
+      chosen = true;
+      use(body);
+      return json({ state: "loading" });
+    },
     async DELETE() {
       const { remove } = await opened();
       chosen = alone;
@@ -67,7 +74,7 @@ export function deviceSource({ fetch, alone, open }) {
 
   return async (path, options = {}) => {
     if (path === LOADING_HERE) return cancel();
-    if (path === HERE) return here[options.method ?? "GET"]().catch(refusal);
+    if (path === HERE) return here[options.method ?? "GET"](options).catch(refusal);
     if (engine) return (await engine).fetch(path, options);
     if (alone && path === "/readyz") return json(OFFERED, 503);
     return fetch(path, options);

@@ -1,6 +1,7 @@
 /** The header: name, recorded runs or the title of a saved session, the model and its loading state, theme, large type, help. */
 
 import { html } from "htm/preact";
+import { Drop } from "../../shared/files/drop.js";
 import { OpenFile } from "../../shared/files/open-file.js";
 import { SaveFileButton } from "../../shared/files/save-file.js";
 import { isOfOtherModel } from "../../shared/log/model.js";
@@ -14,6 +15,7 @@ import { ThemeButton } from "../../shared/ui/theme-button.js";
 import { msg } from "../../shared/words/msg.js";
 import { EmbedButton } from "../embed/button.js";
 import { momentOf } from "../state/moment.js";
+import { canAsk } from "../state/run-request.js";
 import { openStageHelp, openStageSearch } from "./dialogs.js";
 
 const GALLERY = "/gallery";
@@ -32,9 +34,10 @@ export function Header({ state, dispatch, controller, client }) {
               <//>
               <div class="openers line wide">
                 <${Recorded} state=${state} dispatch=${dispatch} controller=${controller} />
-                ${!state.sandboxed && !state.file && !state.inSite && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} />`}
+                ${!state.sandboxed && !state.file && !state.inSite && html`<${OpenFile} client=${client} limit=${state.limits.file_bytes} onModel=${state.engine !== "" && controller.useModelFile} />`}
               </div>`
       }
+      ${state.inSite && canAsk(state) && html`<${Drop} take=${controller.useModelFile} />`}
       <div class="header-end line push">
         ${state.file || (state.inSite && state.engine === "") || isOfOtherModel(state.run, state.readiness.model) ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
         <${SearchButton} onClick=${() => openStageSearch(dispatch)} />

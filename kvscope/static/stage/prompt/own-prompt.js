@@ -2,17 +2,17 @@
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { bytesShort } from "../../shared/facts/format.js";
 import { limitOf } from "../../shared/log/limits.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Form } from "../../shared/ui/form.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { computesHere, isAsking, NUMBERS } from "../state/run-request.js";
+import { isAsking, NUMBERS } from "../state/run-request.js";
 import { ModelPicker } from "./model-picker.js";
 import { PromptField } from "./prompt-field.js";
 
+const ON_THIS_DEVICE = async () => (await import("./on-this-device.js")).OnThisDevice;
 const AS_TYPED = async () => (await import("../vocabulary/as-typed.js")).AsTyped;
 
 export function OwnPrompt(props) {
@@ -50,7 +50,7 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
     event.stopPropagation();
     onClose();
   };
-  const { held, opening, readiness } = state;
+  const { held, opening } = state;
   return html`<${Form} aria-label=${msg`New run`} onKeyDown=${onKeyDown} novalidate onSubmit=${() => controller.submit()}>
     <${PromptField}
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
@@ -59,41 +59,12 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
     ${state.severalModels && html`<${ModelPicker} state=${state} dispatch=${dispatch} controller=${controller} />`}
     <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
     ${children}
-    ${computesHere(state) && html`<${OnThisDevice} readiness=${readiness} client=${client} onRemoved=${controller.followModels} />`}
+    ${state.engine !== "" && html`<${Fetched} of=${ON_THIS_DEVICE} state=${state} client=${client} controller=${controller} />`}
     <div class="own-prompt-actions">
       <button class="run-button strong nowrap still" type="submit"><${Icon} name="play" />${held || opening ? msg`Waiting…` : msg`Run`}</button>
       ${onClose && html`<button class="button is-large strong nowrap still" type="button" onClick=${onClose}>${msg`Cancel`}</button>`}
     </div>
   <//>`;
-}
-
-/** What it takes to compute on this device, before anything large is requested; and the model's removal, if it is stored. */
-function OnThisDevice({ readiness: { state }, client, onRemoved }) {
-  const [described, setDescribed] = useState(null);
-  useEffect(() => {
-    client.here.describe().then(setDescribed, () => {});
-  }, [state, client]);
-  if (!described) return null;
-  const { model, bytes, stored, metered } = described;
-  const missing = state === "offered" && stored < bytes;
-  const remove = async () => {
-    await client.here.remove();
-    setDescribed({ ...described, stored: 0 });
-    onRemoved();
-  };
-  return html`<p class="muted line on-line" id="on-this-device">
-    <span>
-      ${msg`${model.name} computes on this device, inside this page. What you type stays here.`}
-      ${missing && html` ${downloads(bytes - stored)}`}
-      ${missing && metered && html` <strong>${msg`Your connection may cost money.`}</strong>`}
-    </span>
-    ${stored > 0 && state !== "loading" && html`<button class="button" type="button" onClick=${remove}>${msg`Remove the model (${bytesShort(stored)})`}</button>`}
-  </p>`;
-}
-
-/** Parts come as base64, a third larger than their bytes, which hosts that compress make up for. */
-function downloads(bytes) {
-  return msg`The first run downloads ${bytesShort(bytes)} to ${bytesShort((4 / 3) * bytes)}, depending on whether this host compresses.`;
 }
 
 export function Settings({ state, dispatch }) {

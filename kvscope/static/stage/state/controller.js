@@ -89,9 +89,9 @@ export function createController({ store, client, saved = null, storage, delay }
   };
 
   /** Loads the model on this device; `then` is called when it has begun. */
-  const loadHere = async (then) => {
+  const loadHere = async (then, load = client.here.load) => {
     try {
-      await client.here.load();
+      await load();
       then();
     } catch (problem) {
       dispatch({ type: "problem", problem });
@@ -235,6 +235,20 @@ export function createController({ store, client, saved = null, storage, delay }
       dispatch({ type: "here", here: true });
       if (waits) client.remove(waits.id).catch(() => {});
       await loadHere(hold);
+    },
+
+    /** Computes the next runs with a visitor's GGUF file, on this device, and opens the form, which says so. */
+    useModelFile(file) {
+      dispatch({ type: "here", here: true });
+      dispatch({ type: "ask", asking: true });
+      return loadHere(readiness.poll, () => client.here.use(file));
+    },
+
+    /** Computes with the model of this page again. */
+    async forgetModelFile() {
+      await client.here.cancel();
+      dispatch({ type: "here", here: false });
+      readiness.poll();
     },
 
     /** Looks again which models are loaded. */

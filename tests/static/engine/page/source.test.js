@@ -208,3 +208,38 @@ test("a worker that starts after loading was stopped is ended, and the next one 
   await loading;
   assert.deepEqual([device.state().state, late.isEnded, late.calls, next.isEnded], ["ready", true, [], undefined]);
 });
+
+test("a file of the visitor is read in place of the site's model, until that is used again", async () => {
+  const own = { name: "own", sha256: "0wn" };
+  const answers = [{ done: 1 }, { done: 2 }, { info: own }];
+  const { source, worker, ask } = await sourceOf({ open: () => {}, read: () => answers.shift() });
+  const file = new File(["12345"], "own.gguf");
+  const used = source.device.use(file);
+  assert.deepEqual(await ask("/readyz"), {
+    ...{ state: "loading", message: "Reading own.gguf on this device", model: null, done: 0, total: 5 },
+  });
+  await used;
+  const { state, model, total } = source.device.state();
+  assert.deepEqual(
+    { state, model, total, file: source.device.state().file },
+    { state: "ready", model: own, total: 5, file: "own.gguf" },
+  );
+  assert.equal(worker.calls.find(([call]) => call === "open")[1].file, file);
+  source.device.cancel();
+  assert.equal(source.device.state().file, "");
+  await source.device.load();
+  assert.deepEqual(source.device.state().model, MODEL);
+});
+
+test("a file that is refused is named, and can be tried again", async () => {
+  const { source } = await sourceOf({
+    open: () => ({ title: "No", detail: "It is truncated.", status: 422 }),
+    read: () => ({ info: MODEL }),
+  });
+  await source.device.use(new File(["1"], "own.gguf"));
+  const { state, message, file } = source.device.state();
+  assert.deepEqual(
+    { state, message, file },
+    { state: "failed", message: "own.gguf: It is truncated.", file: "own.gguf" },
+  );
+});
