@@ -101,8 +101,9 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
   const stop = () => {
     loading?.abort();
     loading = null;
+    const model = file ? null : device.model;
     file = null;
-    change({ state: "offered", message: "", stopped: false, done: 0, model: null, file: "" });
+    change({ state: "offered", message: "", stopped: false, done: 0, model, file: "" });
     engine.end();
   };
 
@@ -116,7 +117,7 @@ export function createDevice({ weights, startWorker, onFrames, onLost }) {
     use(chosen) {
       stop();
       file = chosen;
-      change({ file: file.name });
+      change({ file: file.name, model: null });
       return load();
     },
 

@@ -216,7 +216,7 @@ test("a file of the visitor is read in place of the site's model, until that is 
   const file = new File(["12345"], "own.gguf");
   const used = source.device.use(file);
   assert.deepEqual(await ask("/readyz"), {
-    ...{ state: "loading", message: "Reading own.gguf on this device", model: null, done: 0, total: 5 },
+    ...{ state: "loading", message: "Reading own.gguf on this device", model: null, done: 0, total: 5, stopped: false },
   });
   await used;
   const { state, model, total } = source.device.state();
