@@ -224,7 +224,7 @@ def test_back_leads_to_the_recording_and_forward_to_the_own_run(new_page: NewPag
     own = run(frame)
     finish(frame)
     frame.get_by_role("slider", name="Step", exact=True).press("Home")
-    eventually(lambda: re.match(f"#step=0&.*&run={own}$", page_hash(frame)))
+    eventually(lambda: f"step=0&layer=0&head=0&view=head&run={own}" in page_hash(frame))
     frame.evaluate("history.back()")
     expect(frame.locator(f"html[data-run='{recording}']")).to_be_attached()
     assert own not in page_hash(frame)
@@ -447,7 +447,7 @@ def test_a_gguf_file_that_is_dropped_computes_what_the_packed_model_computes(
     frame = site.open(page, place=place)
     expect(frame.locator("html[data-run]")).to_be_attached()
     drop(frame, site.folder.parents[1] / "tiny.gguf")
-    expect(model_line(frame)).to_contain_text("tiny · 2 layers")
+    expect(frame.locator("#on-this-device")).to_contain_text("Your file tiny.gguf computes inside this page.")
     assert len(parts_of(asked)) == 2  # the code, and the details
     run(frame)
     finish(frame)
@@ -526,17 +526,6 @@ def test_while_the_servers_model_loads_a_run_on_the_device_is_shared(
     expect(other.get_by_role("group", name="Prompt and answer", exact=True)).to_contain_text(PROMPT)
 
 
-def test_forms_and_dialogs_work_in_a_sandboxed_frame(new_page: NewPage, site: Site) -> None:
-    frame = site.open(new_page(own=True), "by-hand/a.html?predict=1", place="sandboxed frame")
-    frame.get_by_placeholder("your number").first.fill("x")
-    frame.get_by_placeholder("your number").first.press("Enter")
-    expect(frame.get_by_role("status").filter(has_text="This is not a number.")).to_be_visible()
-    frame.get_by_role("button", name="Help").click()
-    expect(frame.get_by_role("dialog")).to_be_visible()
-    frame.get_by_role("dialog").get_by_role("button", name="Close").click()
-    expect(frame.get_by_role("dialog")).to_have_count(0)
-
-
 def test_a_gguf_file_computes_in_place_of_the_servers_model_until_it_is_no_longer_used(
     new_page: NewPage, start_server: Callable[..., Server], tmp_path: Path
 ) -> None:
@@ -561,3 +550,14 @@ def test_a_gguf_file_computes_in_place_of_the_servers_model_until_it_is_no_longe
     submit(frame)
     expect(frame.locator("html[data-run]:not([data-run^='here-'])")).to_be_attached()
     expect(model_line(frame)).to_contain_text("tiny · 2 layers")
+
+
+def test_forms_and_dialogs_work_in_a_sandboxed_frame(new_page: NewPage, site: Site) -> None:
+    frame = site.open(new_page(own=True), "by-hand/a.html?predict=1", place="sandboxed frame")
+    frame.get_by_placeholder("your number").first.fill("x")
+    frame.get_by_placeholder("your number").first.press("Enter")
+    expect(frame.get_by_role("status").filter(has_text="This is not a number.")).to_be_visible()
+    frame.get_by_role("button", name="Help").click()
+    expect(frame.get_by_role("dialog")).to_be_visible()
+    frame.get_by_role("dialog").get_by_role("button", name="Close").click()
+    expect(frame.get_by_role("dialog")).to_have_count(0)
