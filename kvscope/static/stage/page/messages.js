@@ -4,12 +4,13 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { ending } from "../../shared/facts/endings.js";
 import { bytesShort, integer } from "../../shared/facts/format.js";
+import { Fetched } from "../../shared/ui/fetched.js";
 import { stepCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { unloadedModel } from "../facts/models.js";
 import { canComputeHere, computesHere } from "../state/run-request.js";
-import { ExactHere } from "./exact-here.js";
 
+const EXACT_HERE = async () => (await import("./exact-here.js")).ExactHere;
 /** Views of exact values. */
 const EXACT = ["block", "pair", "model", "effects"];
 /** Statuses of a server that can start no run now: too many requests, not ready, no room. */
@@ -31,7 +32,7 @@ export function Messages({ state, dispatch, client, controller }) {
   return html`
     <div class="messages">
       ${unloaded && html`<${Unloaded} model=${unloaded} onLoad=${() => controller.loadModel(unloaded.name)} />`}
-      ${exact && html`<${ExactHere} run=${run} readiness=${readiness} client=${client} controller=${controller} />`}
+      ${exact && html`<${Fetched} of=${EXACT_HERE} run=${run} readiness=${readiness} client=${client} controller=${controller} />`}
       ${failed && (!problem || problem.continues) && html`<${ModelFailed} readiness=${readiness} onAgain=${computesHere(state) ? controller.loadModelHere : null} />`}
       ${held && html`<${Held} readiness=${readiness} onHere=${here} onCancel=${controller.cancelWaiting} />`}
       ${waits && html`<${Queued} waits=${waits} onHere=${here} onCancel=${() => client.remove(waits.id)} />`}
