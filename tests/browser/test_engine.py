@@ -20,6 +20,7 @@ from kvscope.app.site.build import NoEngines, Options, build_site
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import split
 from kvscope.model.service import for_browser, load_service
+from tests.page_tools import install
 from tests.support.complaints import Complaints
 from tests.support.file_server import serving_files
 from tests.support.grouped import write_grouped
@@ -82,6 +83,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     native_code()
+    install()
     root = tmp_path_factory.mktemp("engine")
     folder, model, other = root / "below" / "kv", root / "tiny.gguf", root / "other.gguf"
     write_grouped(model)

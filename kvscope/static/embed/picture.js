@@ -19,10 +19,12 @@ export function isPicture({ name, parent }, self = window) {
  * @returns {{tell: () => void, send: (message: Object) => void, dispose: () => void}} `tell`: sends what is shown, if it has changed
  */
 export function createPicture({ window, read, commands }) {
-  const { parent } = window;
+  const { parent, origin } = window;
+  // What the viewer types is in the messages: only a lesson of the same origin gets them. A file and a sandboxed frame have no origin to name.
+  const target = /^https?:/.test(origin) ? origin : "*";
   let lastSent = "";
 
-  const send = (message) => parent.postMessage({ kvscope: PROTOCOL, ...message }, "*");
+  const send = (message) => parent.postMessage({ kvscope: PROTOCOL, ...message }, target);
 
   const tell = () => {
     const shown = read();
