@@ -11,7 +11,11 @@ function targetsOf(origin) {
     addEventListener: () => {},
     removeEventListener: () => {},
   };
-  const picture = createPicture({ window: /** @type {any} */ (window), read: () => ({ prompt: "secret" }), commands: {} });
+  const picture = createPicture({
+    window: /** @type {any} */ (window),
+    read: () => ({ prompt: "secret" }),
+    commands: {},
+  });
   picture.tell();
   picture.dispose();
   return [...new Set(targets)];
