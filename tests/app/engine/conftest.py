@@ -35,7 +35,8 @@ def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
         scheduler.open()
         made.append(EngineSide(log, pool, scheduler))
         pool.start()
-        eventually(lambda: all(engine.state == "ready" for engine in pool.engines))
+        # An actor of Ray starts slowly on a busy machine.
+        eventually(lambda: all(engine.state == "ready" for engine in pool.engines), 120)
         return made[-1]
 
     yield make
