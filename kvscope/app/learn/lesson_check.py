@@ -72,9 +72,8 @@ class LessonCheck:
         self._reasons = set[str]()
         self._log = self._run()
         self._runs_known = self._log is not None or not self._needs_run()
-        facts = self._facts()
-        self._computer, self._terms_known = Computer(facts), set(known.introduced)
-        self.shown = rendered(lesson, Computer(facts))
+        self._computer, self._terms_known = Computer(self._facts()), set(known.introduced)
+        self.shown = rendered(lesson, self._computer)
         self._front()
         for step in lesson.steps:
             self._prose(step)

@@ -1,4 +1,4 @@
-/** Takes a file that is dropped anywhere on the page. */
+/** Takes a file that is dropped anywhere on the page, or chosen in a field. */
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useState } from "preact/hooks";
@@ -6,6 +6,13 @@ import { msg } from "../words/msg.js";
 
 /** @returns {boolean} whether the file is a model */
 export const isModel = ({ name }) => /\.gguf$/i.test(name);
+
+/** @returns {File|undefined} the file of a `change` event. The browser reports the same file again only if the field was cleared. */
+export function chosenFile({ currentTarget }) {
+  const [file] = currentTarget.files;
+  currentTarget.value = "";
+  return file;
+}
 
 /**
  * Shows that a file which is being dragged over the page can be dropped.

@@ -8,7 +8,7 @@ import { Copied } from "../ui/copied.js";
 import { CloseButton } from "../ui/form.js";
 import { Icon } from "../ui/icons.js";
 import { msg, nodes } from "../words/msg.js";
-import { Drop, isModel } from "./drop.js";
+import { chosenFile, Drop, isModel } from "./drop.js";
 import { fileRefusal } from "./session-files.js";
 
 const IDLE = { name: "", size: 0, sent: null, refusal: null, opened: null };
@@ -56,10 +56,8 @@ export function OpenFile({ client, limit, onModel = null }) {
     if (!dialog.current.open) cancel();
   };
   const dropped = useCallback((file) => (onModel && isModel(file) ? onModel(file) : take(file)), [take, onModel]);
-  const choose = ({ currentTarget }) => {
-    const [file] = currentTarget.files;
-    // The browser reports the same file again, after a repair, only if the value was cleared.
-    currentTarget.value = "";
+  const choose = (event) => {
+    const file = chosenFile(event);
     if (file) take(file);
   };
   return html`<button type="button" class="button file-button nowrap still" title=${msg`Open a run that was saved as a file`} onClick=${() => dialog.current.showModal()}>

@@ -1,6 +1,7 @@
 /** Polls the server until the model is ready. */
 
 import { msg } from "../words/msg.js";
+import { createPolling } from "./polling.js";
 
 const POLL_MS = 400;
 /** Interval after a failed request, in ms. */
@@ -14,38 +15,30 @@ const LASTING = ["none", "offered"];
  * @param {Object} parts.client
  * @param {(ms: number) => Promise<void>} parts.delay
  * @param {() => void} parts.onReady called when the model is ready
- * @returns {{poll: () => void, dispose: () => void}} `poll` starts polling; while it runs, it asks once more: a model may have begun to load
+ * @returns {ReturnType<typeof createPolling>}
  */
 export function createReadiness({ store, client, delay, onReady }) {
   const { dispatch, state } = store;
-  let polling = false;
-  let again = false;
-  let disposed = false;
+  let readiness = { state: "" };
 
-  const poll = async () => {
-    again = true;
-    if (polling || state().file) return;
-    polling = true;
-    while (!disposed && again) {
-      again = false;
-      const readiness = await client.readiness().catch(() => ({ state: "unreachable" }));
-      dispatch({ type: "readiness", readiness });
-      if (readiness.state === "ready") {
-        if (!disposed) onReady();
-      } else if (!LASTING.includes(readiness.state)) {
-        const failed = readiness.state === "failed";
-        if (failed && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
-        again = true;
-        await delay(failed ? SLOW_POLL_MS : POLL_MS);
-      }
-    }
-    polling = false;
+  const ask = async () => {
+    readiness = await client.readiness().catch(() => ({ state: "unreachable" }));
+    dispatch({ type: "readiness", readiness });
   };
 
+  const decide = () => {
+    if (readiness.state === "ready") onReady();
+    if (readiness.state === "ready" || LASTING.includes(readiness.state)) return null;
+    if (readiness.state !== "failed") return POLL_MS;
+    if (state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
+    return SLOW_POLL_MS;
+  };
+
+  const polling = createPolling({ ask, decide, delay });
   return {
-    poll,
-    dispose() {
-      disposed = true;
+    ...polling,
+    poll() {
+      if (!state().file) polling.poll();
     },
   };
 }

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../../shared/facts/format.js";
+import { chosenFile } from "../../shared/files/drop.js";
 import { msg } from "../../shared/words/msg.js";
 import { computesHere } from "../state/run-request.js";
 
@@ -53,10 +54,8 @@ function downloads(bytes) {
 
 function ChooseFile({ onFile }) {
   const input = useRef(null);
-  const choose = ({ currentTarget }) => {
-    const [file] = currentTarget.files;
-    // The browser reports the same file again only if the value was cleared.
-    currentTarget.value = "";
+  const choose = (event) => {
+    const file = chosenFile(event);
     if (file) onFile(file);
   };
   return html`<button class="button nowrap" type="button" title=${msg`Or drop it anywhere on the page. It may be as large as this page's memory.`} onClick=${() => input.current.click()}>${msg`Use a GGUF file…`}</button>

@@ -98,6 +98,13 @@ export function createController({ store, client, saved = null, storage, delay }
     }
   };
 
+  /** Stops loading on this device, or the model that computes there; the next runs are not of this device, where there is another. */
+  const leaveHere = async () => {
+    dispatch({ type: "here", here: false });
+    await client.here.cancel().catch(() => {});
+    readiness.poll();
+  };
+
   const hold = () => {
     dispatch({ type: "hold", held: true });
     readiness.poll();
@@ -220,10 +227,7 @@ export function createController({ store, client, saved = null, storage, delay }
     /** The run no longer waits for its model. If that is loading on this device, it stops. */
     async cancelWaiting() {
       dispatch({ type: "hold", held: false });
-      if (!computesHere(state())) return;
-      dispatch({ type: "here", here: false });
-      await client.here.cancel().catch(() => {});
-      readiness.poll();
+      if (computesHere(state())) await leaveHere();
     },
 
     /** Loads the model on this device, without a run. */
@@ -245,11 +249,7 @@ export function createController({ store, client, saved = null, storage, delay }
     },
 
     /** Computes with the model of this page again. */
-    async forgetModelFile() {
-      await client.here.cancel();
-      dispatch({ type: "here", here: false });
-      readiness.poll();
-    },
+    forgetModelFile: leaveHere,
 
     /** Looks again which models are loaded. */
     followModels() {

@@ -1,19 +1,15 @@
 /** Polls the models of a server that has several, while one of them is loading or a run waits for one. */
 
+import { createPolling } from "../../shared/state/polling.js";
 import { modelFailed } from "../../shared/state/readiness.js";
 import { msg } from "../../shared/words/msg.js";
 import { chosenModel, isOnItsWay, modelOfRun, readinessOf } from "../facts/models.js";
 
 const POLL_MS = 400;
 
-/**
- * Takes and returns the same as `createReadiness`. While it polls, `poll` makes it ask once more: the models may have changed.
- */
+/** Takes and returns the same as `createReadiness`. */
 export function createModelPolling({ store, client, delay, onReady }) {
   const { dispatch, state } = store;
-  let polling = false;
-  let again = false;
-  let disposed = false;
 
   const ask = async () => {
     try {
@@ -26,7 +22,7 @@ export function createModelPolling({ store, client, delay, onReady }) {
   };
 
   /** Starts the run that waits for its model, or refuses it with the reason. */
-  const decide = () => {
+  const start = () => {
     const next = chosenModel(state());
     if (!state().held || !next) return;
     if (next.refusal) dispatch({ type: "problem", problem: refused(next.refusal) });
@@ -35,29 +31,13 @@ export function createModelPolling({ store, client, delay, onReady }) {
     else if (next.state === "failed") dispatch({ type: "problem", problem: modelFailed(next) });
   };
 
-  const poll = async () => {
-    again = true;
-    if (polling) return;
-    polling = true;
-    while (!disposed && again) {
-      again = false;
-      await ask();
-      if (disposed) break;
-      decide();
-      if (again) continue;
-      const { held, models, readiness } = state();
-      again = held || models.some(isOnItsWay) || readiness.state === "unreachable";
-      if (again) await delay(POLL_MS);
-    }
-    polling = false;
+  const decide = () => {
+    start();
+    const { held, models, readiness } = state();
+    return held || models.some(isOnItsWay) || readiness.state === "unreachable" ? POLL_MS : null;
   };
 
-  return {
-    poll,
-    dispose() {
-      disposed = true;
-    },
-  };
+  return createPolling({ ask, decide, delay });
 }
 
 const refused = (detail) => ({ title: msg`The model cannot be used`, detail });
