@@ -153,8 +153,19 @@ def test_stored_exact_values_are_shown_and_what_is_not_stored_is_said(new_page: 
     inspector = page.get_by_role("region", name="Inspector")
     expect(inspector).not_to_contain_text("error up to")
     expect(inspector).to_contain_text("looks at")
-    site.open(page, "index.html#step=0&layer=13&head=8&view=head", "server")
+    site.open(page, "index.html#step=0&layer=12&head=8&view=head", "server")
     expect(inspector).to_contain_text("Exact values are not stored")
+
+
+def test_a_recording_shows_the_exact_values_of_the_layer_that_lessons_open(new_page: NewPage, site: Site) -> None:
+    page = new_page()
+    inspector = page.get_by_role("region", name="Inspector")
+    for place in ("step=3&layer=13&head=8&view=block", "step=0&layer=13&head=8&query=8&view=block"):
+        site.open(page, f"index.html#{place}", "server")
+        expect(inspector).to_contain_text("These values are stored with this session")
+    site.open(page, "index.html#step=3&layer=13&head=8&view=head", "server")
+    expect(inspector).to_contain_text("looks at")
+    expect(inspector).not_to_contain_text("Exact values are not stored")
 
 
 def test_the_search_leads_to_pages_of_the_site(new_page: NewPage, site: Site) -> None:

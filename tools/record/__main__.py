@@ -18,8 +18,10 @@ from kvscope.app.bodies import check
 from kvscope.app.http.requests import NewRun, new_id
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
-from kvscope.model.api import ChangedRequest
+from kvscope.model.api import ChangedRequest, ValuesRequest
 from kvscope.model.log import frames as codec
+from kvscope.model.log.archive import Archive
+from kvscope.model.log.schema import rows_of
 from kvscope.model.settings import Change
 from tools.record import serving
 from tools.record.measures import Recorded, holds, picture_of, render
@@ -80,8 +82,8 @@ def card_of(order: int, recipe: dict[str, Any], run: Recorded) -> dict[str, Any]
     }
 
 
-def joined(order: int, recipe: dict[str, Any], payloads: list[bytes]) -> bytes:
-    """Returns the file: frames, session, card. Raises Untrue."""
+def joined(order: int, recipe: dict[str, Any], payloads: list[bytes], values: list[bytes]) -> bytes:
+    """Returns the file: frames, session, card, exact values. Raises Untrue."""
     if "requests" in recipe:
         served = serving.RecordedWorkload(payloads)
         words, card, created = serving.words_of(recipe, served), serving.card_of(order, recipe, served), served.open
@@ -89,8 +91,11 @@ def joined(order: int, recipe: dict[str, Any], payloads: list[bytes]) -> bytes:
         run = Recorded(payloads)
         words, card, created = words_of(recipe, run), card_of(order, recipe, run), run.open
     session = {"id": name_of(canonical(words), payloads)[:SHORTEST_ID], **words, "created": created["created"]}
+    if values:
+        session["values"] = recipe["values"]
     entries = {"session": session, "gallery": card}
-    return codec.join(payloads, {name: json.dumps(entry, ensure_ascii=False) for name, entry in entries.items()})
+    about = {name: json.dumps(entry, ensure_ascii=False) for name, entry in entries.items()}
+    return codec.join(payloads, about, values)
 
 
 def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
@@ -105,6 +110,13 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
         *(wanted.prompt, wanted.chat, wanted.sampling.model_dump(), wanted.max_new_tokens),
         [change.model_dump() for change in changes_of(recipe)],
     )
+
+
+def stored_values(path: Path, recipe: dict[str, Any]) -> list[bytes]:
+    """Returns the exact values in a recording's file if they are those of the recipe, else none."""
+    archive = Archive(memoryview(path.read_bytes()))
+    wanted = ([recipe["open"]["layer"]], recipe["values"]) if "values" in recipe else ([], None)
+    return list(archive.values()) if (archive.layers, archive.about.get("values")) == wanted else []
 
 
 class Recorder:
@@ -128,6 +140,20 @@ class Recorder:
             return self._frames(service, service.changed(ChangedRequest(new_id(), run, changes, (next(made),))))
         return made
 
+    def values(self, recipe: dict[str, Any], payloads: list[bytes]) -> list[bytes]:
+        """Returns the exact values of every step in the layer that the recording opens with, at the recipe's level."""
+        if "values" not in recipe:
+            return []
+        service, ids = self._services.of(recipe.get("model")), codec.token_ids(payloads)
+        heads = [codec.header(payload) for payload in payloads]
+        prompt, values = len(heads[0].data["tokens"]), []
+        for step in range(sum(head.kind == "step" for head in heads)):
+            end = prompt + step
+            first = rows_of(prompt, step).start
+            request = ValuesRequest(heads[0].run, step, ids[:end], first, ids[end], recipe["values"])
+            values.append(service.values(request)[recipe["open"]["layer"]].payload)
+        return values
+
     @staticmethod
     def _frames(service: Any, frames: list[Any]) -> Iterator[bytes]:
         while frames[-1].kind != "close":
@@ -140,10 +166,11 @@ def main(folder: Path) -> int:
     for order, recipe in enumerate([*recipes(), *workloads()]):
         path = folder / f"{recipe['name']}.safetensors"
         kept = [frame.payload for frame in codec.split(path.read_bytes())] if path.exists() else []
+        stored = stored_values(path, recipe) if kept else []
         new = not kept or not recorded_as(recipe, kept)
         payloads = list(recorder.record(recipe)) if new else kept
         try:
-            file = joined(order, recipe, payloads)
+            file = joined(order, recipe, payloads, stored if stored and not new else recorder.values(recipe, payloads))
         except Untrue as error:
             print(error, file=sys.stderr)
             return 1

@@ -18,7 +18,10 @@ from typing import Any
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore, canonical, name_of
+from kvscope.app.store.value_parts import Values, describe
 from kvscope.model.log import frames as codec
+from kvscope.model.log.archive import Archive
+from kvscope.model.log.untrusted import BadFile
 
 log = logging.getLogger(__name__)
 
@@ -75,9 +78,16 @@ class Recording:
     workload: bool = False
     prompt: str = ""
 
+    level: str | None = None
+    """Level of its exact values; None if it has none."""
+
     def frames(self) -> Iterator[bytes]:
         """Returns the payloads of the log. Raises codec.BadFrame, OSError."""
         return (frame.payload for frame in codec.split(self.path.read_bytes()))
+
+    def values(self) -> list[bytes]:
+        """Returns the payloads of its `values` frames. Raises BadFile, OSError."""
+        return list(Archive(memoryview(self.path.read_bytes())).values())
 
 
 def recordings_in(folder: Path) -> list[Recording]:
@@ -153,21 +163,25 @@ class Gallery:
         except StoreError as error:
             log.warning("recording %s cannot be saved now: %s", recording.path.name, error)
             self._unsaved.append(recording)
-        except (codec.BadFrame, OSError, ValueError, KeyError, Damaged, Deleted) as error:
+        except (codec.BadFrame, BadFile, OSError, ValueError, KeyError, Damaged, Deleted) as error:
             log.warning("recording %s is not in the gallery: %s", recording.path.name, error)
         else:
             self._saved.append(recording)
 
 
 def _save(recording: Recording, id: str, words: dict[str, Any], sessions: SessionStore) -> None:
-    if sessions.head(id) is not None:
-        return
-    frames = list(recording.frames())
-    name = name_of(canonical(words), frames)
-    if not name.startswith(id):
-        raise ValueError(f"its content has the id {name[: len(id)]}, not {id}")
-    # Nobody gets the token: recordings that ship must not be deleted.
-    sessions.keep(words, lambda: iter(frames))
+    """Saves a recording. Its values are no part of its id: links stay valid when a later version ships more of them."""
+    if sessions.head(id) is None:
+        frames = list(recording.frames())
+        name = name_of(canonical(words), frames)
+        if not name.startswith(id):
+            raise ValueError(f"its content has the id {name[: len(id)]}, not {id}")
+        # Nobody gets the token: recordings that ship must not be deleted.
+        sessions.keep(words, lambda: iter(frames))
+    if recording.level and sessions.manifest(id)["values"] is None:
+        payloads = recording.values()
+        parts = [describe(payload) for payload in payloads]
+        sessions.add_values(id, Values(recording.level, parts, lambda: iter(payloads)))
 
 
 def _described(path: Path) -> Recording:
@@ -195,4 +209,6 @@ def _described(path: Path) -> Recording:
     if None not in look.values():
         example = replace(example, look=look)
     started = example if shown["starts"] else None
-    return Recording(path, started, words, card, shown["order"], is_workload(opening), opening["prompt"])
+    return Recording(
+        path, started, words, card, shown["order"], is_workload(opening), opening["prompt"], session.get("values")
+    )

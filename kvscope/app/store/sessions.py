@@ -143,6 +143,24 @@ class SessionStore:
                     session_values.remember(connection, origin, session)
                 return session, _new_token(connection, session)
 
+    def add_values(self, session: str, values: Values) -> None:
+        """Stores exact values with a session that has none; its id stays the same.
+
+        Raises KeyError for an unknown session, Deleted, Damaged, StoreError.
+        """
+        manifest = self.manifest(session)
+        text = canonical({**manifest, "values": values.about})
+        of_session = sa.update(sessions_table).where(sessions_table.c.id == session)
+        with self._changing("stored") as connection:
+            connection.execute(
+                of_session.values(
+                    manifest=text,
+                    manifest_sha256=sha256(text).hexdigest(),
+                    bytes=sessions_table.c.bytes + values.about["bytes"],
+                )
+            )
+            session_values.write(connection, session, values)
+
     def of_run(self, run: str) -> bool:
         """Returns whether there is a session of the run. (Sessions older than labels have the run's own id.)"""
         query = sa.select(sessions_table.c.id).where(sessions_table.c.run.in_([run, label_of(run)])).limit(1)

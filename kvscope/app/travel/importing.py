@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from html.parser import HTMLParser
 from itertools import count
 from types import MappingProxyType
@@ -34,6 +35,7 @@ MAX_MANIFEST_BYTES = 8 * 1024 * 1024
 SCRIPTS = ("application/json", PART_TYPE, VALUES_TYPE)
 SCRIPT = re.compile(rb"<script\b[^<>]{0,300}>", re.IGNORECASE)
 MARKUP = re.compile(rb"<(/script)?")
+FIRST_VALUES = re.compile(r"values-0-([0-9]{1,4})")
 PART = re.compile(r"parts\[\d+\]")
 SCHEMA_VERSION = re.compile(r"[0-9]{1,6}", re.ASCII)
 MOST_SCRIPTS = MOST_FRAMES + MOST_VALUES + 100
@@ -81,7 +83,7 @@ def _is_page(buffer: memoryview) -> bool:
 
 def _checked(source: Archive | _Page, log: LogCheck) -> Values | None:
     """Checks the exact values of a file; None if it has none."""
-    check, parts = ValuesCheck(log), []
+    check, parts = ValuesCheck(log, source.layers), []
     for payload in source.values():
         check.take(payload)
         parts.append(describe(payload))
@@ -124,15 +126,18 @@ class _Page:
                 return
             yield _unpacked(self._text(place), f"parts[{seq}]")
 
+    @cached_property
+    def layers(self) -> list[int]:
+        """The layers that have exact values in the first step, in order."""
+        return sorted(int(match[1]) for match in map(FIRST_VALUES.fullmatch, self._places) if match)
+
     def values(self) -> Iterator[bytes]:
         """Yields the payloads of the `values` frames, by step and layer."""
         for step in count():
-            if values_id(step, 0) not in self._places:
-                return
-            for layer in count():
+            for layer in self.layers:
                 place = self._places.get(values_id(step, layer))
                 if place is None:
-                    break
+                    return
                 yield _decoded(self._text(place), f"values[step {step}, layer {layer}]")
 
 

@@ -14,6 +14,7 @@ from kvscope.model.log.untrusted import BadFile, Layout, Tensor, array, layout, 
 MOST_FRAMES = 20_000
 MOST_VALUES = 40_000
 ENTRY, VALUES_ENTRY = re.compile(r"[0-9]{6}"), re.compile(r"values-[0-9]{6}-[0-9]{4}")
+FIRST_VALUES = "values-000000-"
 
 
 class Archive:
@@ -55,6 +56,11 @@ class Archive:
     def frames(self) -> Iterator[bytes]:
         """Yields the payloads of the log, in order. Raises BadFile."""
         return (self._payload(key, f"parts[{int(key)}]") for key in self._entries)
+
+    @property
+    def layers(self) -> list[int]:
+        """The layers that have exact values in the first step, in order."""
+        return [int(key.rpartition("-")[2]) for key in self._values if key.startswith(FIRST_VALUES)]
 
     def values(self) -> Iterator[bytes]:
         """Yields the payloads of the `values` frames, by step and then by layer. Raises BadFile."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -226,26 +226,30 @@ class LogCheck:
 class ValuesCheck:
     """Checks the `values` frames stored with `log`, by step and then by layer, after `log` itself was checked.
 
-    Raises BadFile at the first invalid frame.
+    `layers`: those that have values, in order. Raises BadFile at the first invalid frame.
     """
 
-    def __init__(self, log: LogCheck) -> None:
-        self._log, self._layers = log, log.opening.model.layers
+    def __init__(self, log: LogCheck, layers: Sequence[int]) -> None:
+        self._log, self._layers = log, layers
+        self._model_layers = log.opening.model.layers
         self._gated = log.opening.model.gated
         self._next = 0
         self.level = ""
 
     def take(self, payload: bytes) -> None:
         """Checks the next frame."""
-        step, layer = divmod(self._next, self._layers)
+        if not self._layers:
+            raise BadFile("The exact values", "are not those of every step")
+        step, at = divmod(self._next, len(self._layers))
+        layer = self._layers[at]
         where = f"values[step {step}, layer {layer}]"
-        if step >= self._log.steps:
-            raise BadFile(where, "belongs to no step of the run")
+        if step >= self._log.steps or layer >= self._model_layers:
+            raise BadFile(where, "belongs to no step of the run, or to no layer of its model")
         frame = layout(payload, where, MAX_VALUES_HEADER_BYTES)
-        if described(frame.metadata, where, self._next, self._log.run) != VALUES:
+        if described(frame.metadata, where, step * self._model_layers + layer, self._log.run) != VALUES:
             raise BadFile(where, f"is not of the kind {VALUES!r}")
         data = read_data(Values, read_json(frame.metadata["data"], f"{where}.data"), f"{where}.data")
-        if layer == self._layers - 1 and data.lens is None:
+        if layer == self._model_layers - 1 and data.lens is None:
             raise BadFile(f"{where}.data.lens", "is missing")
         rows = rows_of(len(self._log.opening.tokens), step)
         self.level = self.level or data.level
@@ -260,8 +264,8 @@ class ValuesCheck:
 
     def finish(self) -> None:
         """Checks that no frame is missing: there are no more frames."""
-        if self._next != self._log.steps * self._layers:
-            raise BadFile("The exact values", "are not those of every step and layer")
+        if self._next != self._log.steps * len(self._layers):
+            raise BadFile("The exact values", "are not those of every step")
 
 
 def described(metadata: Mapping[str, str], where: str, seq: int, run: str | None) -> str:

@@ -10,7 +10,10 @@ import pytest
 from kvscope.app.settings import Settings
 from kvscope.app.store.gallery import Gallery
 from kvscope.app.store.sessions import canonical, name_of, tokens_table
+from kvscope.app.travel.importing import read_file
 from kvscope.model.log import frames as codec
+from kvscope.model.log.archive import Archive
+from kvscope.model.log.frames import from_stream
 from tests.support.outage import away
 from tests.support.over_http import NewClient, bearer, bootstrap
 from tests.support.stored import count
@@ -25,14 +28,18 @@ HOSTILE = "</script><script>alert(1)</script>"
 PICTURE = {"kind": "chances", "tokens": [HOSTILE], "prompt": 0, "shares": [0.5], "most": [0.5]}
 
 
-def write(folder: Path, name: str = "one", *, id: str | None = None, starts: bool = False) -> str:
+def write(
+    folder: Path, name: str = "one", *, id: str | None = None, starts: bool = False, values: str | None = None
+) -> str:
     """A recording with a card; the id of its session."""
     folder.mkdir(exist_ok=True)
-    payloads = [frame.payload for frame in codec.split((SHIPPED / "code.safetensors").read_bytes())]
+    shipped = (SHIPPED / "code.safetensors").read_bytes()
+    payloads = [frame.payload for frame in codec.split(shipped)]
     id = id or name_of(canonical(WORDS), payloads)[:12]
     card = {"order": 0, "starts": starts, "shows": "One thing", "sentence": "It says & shows.", "picture": PICTURE}
-    entries = {"session": {"id": id, **WORDS, "created": "2026-01-01T00:00:00Z"}, "gallery": card}
-    file = codec.join(payloads, {name: json.dumps(entry) for name, entry in entries.items()})
+    entries = {"session": {"id": id, **WORDS, "created": "2026-01-01T00:00:00Z", "values": values}, "gallery": card}
+    stored = Archive(memoryview(shipped)).values() if values else ()
+    file = codec.join(payloads, {name: json.dumps(entry) for name, entry in entries.items()}, stored)
     (folder / f"{name}.safetensors").write_bytes(file)
     return id
 
@@ -55,6 +62,40 @@ def test_every_shipped_recording_opens_as_a_session_from_its_card(new_client: Ne
         archive = client.get(f"/api/sessions/{id}.safetensors").data
         (source,) = [path for path in SHIPPED.glob("*") if manifest["run"].encode() in path.read_bytes()[:200_000]]
         assert [f.payload for f in codec.split(archive)] == [f.payload for f in codec.split(source.read_bytes())]
+
+
+def test_a_recording_has_exact_values_of_the_layer_that_it_opens_with(new_client: NewClient) -> None:
+    client = new_client(recordings_dir=SHIPPED, ready=False)
+    manifests = [client.get(f"/api/sessions/{id}").json for id in cards_of(client.get("/gallery").text)]
+    stored = [manifest for manifest in manifests if manifest["values"]]
+    assert len(stored) >= 7
+    for manifest in stored:
+        base, layer = f"/api/sessions/{manifest['id']}", manifest["open"]["layer"]
+        assert {part["layer"] for part in manifest["values"]["parts"]} == {layer}
+        frames = from_stream(client.get(f"{base}/values?layer={layer}").data)
+        assert [codec.header(frame).data["step"] for frame in frames] == list(range(manifest["steps"]))
+        file = client.get(f"{base}.safetensors").data
+        again = read_file(memoryview(file)).values
+        assert again is not None
+        assert again.about == manifest["values"]
+        assert read_file(memoryview(client.get(f"{base}.html").data)).values is not None
+
+
+def test_a_recording_saved_by_an_earlier_version_gets_its_exact_values_and_no_other_id(
+    new_client: NewClient, settings: Settings
+) -> None:
+    id = write(settings.recordings_dir)
+    client = new_client(ready=False)
+    assert client.get("/gallery").status_code == 200
+    before = client.get(f"/api/sessions/{id}").json
+    assert before["values"] is None
+    client.application.extensions["kvscope"].close()
+    assert write(settings.recordings_dir, values="qkv") == id
+    client = new_client(ready=False)
+    assert cards_of(client.get("/gallery").text) == [id]
+    after = client.get(f"/api/sessions/{id}").json
+    assert {**after, "values": None} == before
+    assert {part["layer"] for part in after["values"]["parts"]} == {21}
 
 
 def test_only_those_that_say_so_open_from_the_start_page(new_client: NewClient) -> None:

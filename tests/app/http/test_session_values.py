@@ -76,7 +76,7 @@ class TestOverHttp:
         run = finished(client)
         with_values, without = share(client, run, values="block"), share(client, run)
         told = [bootstrap(client.get(each["url"]).text)["session"]["values"] for each in (with_values, without)]
-        assert told == [{"level": "block", "layers": LAYERS}, None]
+        assert told == [{"level": "block", "layers": list(range(LAYERS)), "lens": True}, None]
 
     def test_the_same_run_with_the_same_values_is_one_session(self, client: FlaskClient) -> None:
         run = finished(client)

@@ -77,7 +77,7 @@ def test_what_each_kind_of_model_records_is_taken(arch: str) -> None:
     check = checked(log)
     assert (check.steps, check.run, check.positions) == (4, "r", len(token_ids(log)) - 1)
     for level in ("qkv", "block"):
-        values = ValuesCheck(check)
+        values = ValuesCheck(check, range(check.opening.model.layers))
         for payload in values_of(service, log, level):
             values.take(payload)
         values.finish()
@@ -353,7 +353,7 @@ def test_a_token_outside_the_vocabulary_is_named(log: list[bytes]) -> None:
 
 def test_exact_values_that_are_wrong_are_named(log: list[bytes], values: list[bytes]) -> None:
     def said_of(payload: bytes) -> str | None:
-        check = ValuesCheck(checked(log))
+        check = ValuesCheck(checked(log), [0, 1])
         try:
             check.take(payload)
         except BadFile as error:
@@ -377,15 +377,37 @@ def test_exact_values_that_are_wrong_are_named(log: list[bytes], values: list[by
 def test_exact_values_have_a_gate_where_the_model_has_one(log: list[bytes], values: list[bytes]) -> None:
     ungated, gateless = with_field(log[0], ("model", "gated"), False), without_tensor(values[0], "mlp.gate")
     for opening, payload in ((log[0], gateless), (ungated, values[0])):
-        check = ValuesCheck(checked([opening, *log[1:]]))
+        check = ValuesCheck(checked([opening, *log[1:]]), [0, 1])
         with pytest.raises(BadFile, match=r"tensor 'mlp\.gate' (is missing|belongs to a gate that)"):
             check.take(payload)
-    ValuesCheck(checked(log)).take(values[0])
-    ValuesCheck(checked([ungated, *log[1:]])).take(gateless)
+    ValuesCheck(checked(log), [0, 1]).take(values[0])
+    ValuesCheck(checked([ungated, *log[1:]]), [0, 1]).take(gateless)
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_one_layer_of_every_step_can_have_exact_values(log: list[bytes], values: list[bytes], layer: int) -> None:
+    check = ValuesCheck(checked(log), [layer])
+    for payload in values[layer::2]:
+        with pytest.raises(BadFile, match="are not those of every step"):
+            check.finish()
+        check.take(payload)
+    check.finish()
+    other = ValuesCheck(checked(log), [layer])
+    with pytest.raises(BadFile, match=rf"values\[step 0, layer {layer}\]"):
+        other.take(values[1 - layer])
+
+
+@pytest.mark.parametrize(("layers", "place"), [([], "The exact values"), ([2], "values[step 0, layer 2]")])
+def test_exact_values_of_no_layer_are_refused(
+    log: list[bytes], values: list[bytes], layers: list[int], place: str
+) -> None:
+    with pytest.raises(BadFile) as refused:
+        ValuesCheck(checked(log), layers).take(values[0])
+    assert refused.value.where == place
 
 
 def test_the_last_layers_exact_values_have_the_lens(log: list[bytes], values: list[bytes]) -> None:
-    check = ValuesCheck(checked(log))
+    check = ValuesCheck(checked(log), [0, 1])
     check.take(values[0])
     with pytest.raises(BadFile, match=r"values\[step 0, layer 1\]\.data\.lens is missing"):
         check.take(changed(values[1], lambda data: {name: each for name, each in data.items() if name != "lens"}))

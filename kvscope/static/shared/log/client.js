@@ -6,6 +6,7 @@ import { decodeFrame, decodeSafetensors } from "./frames.js";
 import { NOT_STORED, Problem, problemOf } from "./problem.js";
 import { readFrames } from "./read-frames.js";
 import { createStored } from "./stored.js";
+import { isStored } from "./stored-values.js";
 import { watch } from "./watch.js";
 
 /** Interval between requests for the state of a queued run, in ms. */
@@ -165,7 +166,7 @@ export function createClient({
 
   /** Answers from values stored with the saved session if possible, else from the engine. */
   const answerTo = async (question, { run, ...parameters }) => {
-    if (isSaved(run) && stored[question]) return stored[question]({ run, ...parameters });
+    if (isSaved(run) && isStored(saved, question, parameters.layer)) return stored[question]({ run, ...parameters });
     const response = await computed(at(run, `/${question}${queryOf(parameters)}`));
     if (response.headers.get("Content-Type")?.startsWith("application/json")) return response.json();
     return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;

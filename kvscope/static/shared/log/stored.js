@@ -1,18 +1,18 @@
 /** Reads the stored values of a session for exact answers, with a cache of layers. */
 
-import { blockOf, headOf, isStored } from "./stored-values.js";
+import { blockOf, headOf } from "./stored-values.js";
 
 /** The number of layers in the cache: viewers stay on a layer, then often go to its neighbours. */
 const MOST_CACHED = 3;
 
 /**
- * @param {{values?: {level: string, layers: number}|null}|null} saved
+ * @param {{values?: {layers: number[]}|null}|null} saved
  * @param {Object} read
  * @param {(layer: number) => Promise<{frames: Object[], problem: Error|null}>} read.layer the values frames of a layer, of
  *   every step in order, as far as they are complete, and the problem that ended them
  * @param {(place: {step: number, layer: number}) => Promise<Object>} read.one the values frame of one step and layer
  * @returns {Object<string, (parameters: Object) => Promise<Object>>} answers to the questions `head`, `block` and
- *   `lens`, each if the stored values are enough for it
+ *   `lens`; ask only for what `isStored`
  */
 export function createStored(saved, read) {
   const cache = new Map();
@@ -35,11 +35,9 @@ export function createStored(saved, read) {
     throw problem ?? new RangeError(`no values of step ${step}`);
   };
 
-  /** @type {Object<string, (parameters: Object) => Promise<any>>} */
-  const answers = {
+  return {
     head: async ({ step, layer, head }) => headOf(await framesTo(layer, step), head),
     block: async ({ step, layer, position }) => blockOf(await framesTo(layer, step), position),
-    lens: async ({ step }) => (await read.one({ step, layer: saved.values.layers - 1 })).data.lens,
+    lens: async ({ step }) => (await read.one({ step, layer: saved.values.layers.at(-1) })).data.lens,
   };
-  return Object.fromEntries(Object.entries(answers).filter(([name]) => isStored(saved, name)));
 }

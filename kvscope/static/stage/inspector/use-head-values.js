@@ -18,7 +18,7 @@ export function useHeadValues({ run, playing, readiness, selection }, focus, cli
   const step = run.stepOfQuery(query);
   const settled = key !== null && !preview && (!playing || (locked && selection.query !== null));
   const request = wanted && settled ? { run: run.id, step, layer, head } : null;
-  const { status, values, stored } = useModelValues({ run, readiness }, client.ask("head"), request, "head");
+  const { status, values, stored } = useModelValues({ run, readiness }, client.ask("head"), request, "head", layer);
   const row = key === null ? 0 : run.rowInStep(query);
   const isIdle = status === "unavailable" && !settled;
   return { status: isIdle ? "idle" : status, values, row, stored };

@@ -17,10 +17,13 @@ const FRAMES = [frame(0, 0, 2, PREFILL), frame(1, 2, 1, DECODE)];
 
 test("a level answers its own questions, and a session without values none", () => {
   const answers = ["head", "lens", "block", "algebra", "candidates"];
-  const can = (saved) => answers.filter((answer) => isStored(saved, answer));
-  assert.deepEqual(can({ values: { level: "qkv" } }), ["head", "lens"]);
-  assert.deepEqual(can({ values: { level: "block" } }), ["head", "lens", "block"]);
-  for (const saved of [null, {}, { values: null }, { values: { level: "other" } }]) assert.deepEqual(can(saved), []);
+  const can = (saved, layer) => answers.filter((answer) => isStored(saved, answer, layer));
+  const all = { layers: [0, 1], lens: true };
+  assert.deepEqual(can({ values: { level: "qkv", ...all } }, 0), ["head", "lens"]);
+  assert.deepEqual(can({ values: { level: "block", ...all } }, 1), ["head", "lens", "block"]);
+  for (const saved of [null, {}, { values: null }]) assert.deepEqual(can(saved, 0), []);
+  const one = { values: { level: "block", layers: [1], lens: false } };
+  assert.deepEqual([can(one, 0), can(one, 1)], [[], ["head", "block"]]);
 });
 
 test("prefill: no query has weight on later keys, but all scores are there", () => {

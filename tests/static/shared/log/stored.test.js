@@ -20,7 +20,7 @@ function payload(step, layer) {
 }
 
 /** `damaged`: [step, layer] that the server cannot give. */
-function server({ level = "qkv", damaged = [] } = {}) {
+function server({ level = "qkv", layers = [0, 1, 2, 3, 4], damaged = [] } = {}) {
   const asked = [];
   const bad = (step, layer) => damaged[0] === step && damaged[1] === layer;
   const problem = () =>
@@ -45,7 +45,7 @@ function server({ level = "qkv", damaged = [] } = {}) {
     });
     return new Response(body);
   };
-  const saved = { id: "s1", run: "r1", values: level && { level, layers: LAYERS } };
+  const saved = { id: "s1", run: "r1", values: level && { level, layers, lens: layers.includes(LAYERS - 1) } };
   return { asked, client: createClient({ fetch, connect: () => null, saved }) };
 }
 
@@ -83,6 +83,18 @@ test("questions without stored values go to the model, and other runs always do"
     [...asked, ...without.asked],
     ["/api/runs/other/lens?step=1", "/api/sessions/s1/block?step=0&layer=1&position=1", "/api/sessions/s1/lens?step=1"],
   );
+});
+
+test("layers without stored values go to the model", async () => {
+  const { asked, client } = server({ layers: [1] });
+  await client.ask("head")(head(0, 1));
+  await client.ask("head")(head(0, 2));
+  await client.ask("lens")({ run: "r1", step: 0 });
+  assert.deepEqual(asked, [
+    "/api/sessions/s1/values?layer=1",
+    "/api/sessions/s1/head?step=0&layer=2&head=0",
+    "/api/sessions/s1/lens?step=0",
+  ]);
 });
 
 test("a damaged part hides its own step and the steps that need it, and the rest is shown", async () => {

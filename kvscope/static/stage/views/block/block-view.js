@@ -62,7 +62,7 @@ function useScene({ state, client, layer, query }) {
   const { run, following } = state;
   const step = run.stepOfQuery(query);
   const request = following ? null : { run: run.id, step, layer, position: query };
-  const { status, values, stored } = useModelValues(state, client.ask("block"), request, "block");
+  const { status, values, stored } = useModelValues(state, client.ask("block"), request, "block", layer);
   const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
   return { scene, status, stored };
 }
