@@ -272,3 +272,42 @@ def test_no_name_of_a_key_lies_on_the_bars(stage: Stage, short_run: str) -> None
             beside = name["x"] + name["width"] <= looks["x"] + 1 or name["x"] >= looks["x"] + looks["width"] - 1
             over = name["y"] + name["height"] <= looks["y"] + 1 or name["y"] >= looks["y"] + looks["height"] - 1
             assert beside or over, f"{width}: a key's name lies on the bars"
+
+
+NOTE_MOTIONS = """() => {
+  window.motions = [];
+  const { animate } = Element.prototype;
+  Element.prototype.animate = function (frames, options) {
+    window.motions.push({ of: this.className, frames, ms: options.duration });
+    return animate.call(this, frames, options);
+  };
+}"""
+
+
+@pytest.mark.parametrize("still", [False, True], ids=["moving", "reduced motion"])
+def test_a_view_grows_from_what_was_pressed_and_shrinks_back_to_it(stage: Stage, short_run: str, still: bool) -> None:
+    stage.page.emulate_media(reduced_motion="reduce" if still else "no-preference")
+    region = stage.at(short_run, 3, "block")
+    stage.rest()
+    stage.page.evaluate(NOTE_MOTIONS)
+    head = region.get_by_text("h6", exact=True).first
+    place = box_of(head)
+    head.click()
+    stage.expect_view("head")
+    stage.page.keyboard.press("Escape")
+    stage.page.keyboard.press("Escape")
+    stage.expect_view("block")
+    expect(stage.page.locator(".zoom-frame")).to_have_count(0)
+    motions = stage.page.evaluate("window.motions")
+    stage.page.emulate_media(reduced_motion=None)
+    if still:
+        assert motions == []
+        return
+    grown, shrunk = [motion for motion in motions if motion["of"] == "zoom-frame"]
+    assert all(motion["ms"] <= 300 for motion in motions)
+    assert any(motion["of"].startswith("view ") for motion in motions)
+    assert (grown["frames"][1]["transform"], shrunk["frames"][0]["transform"]) == ("none", "none")
+    panel = box_of(region.locator(".view"))
+    moved = found_in(shrunk["frames"][1]["transform"], r"translate\((\S+)px, (\S+)px\)")
+    assert panel["x"] + number(moved[1]) == pytest.approx(place["x"], abs=20)
+    assert panel["y"] + number(moved[2]) == pytest.approx(place["y"], abs=20)

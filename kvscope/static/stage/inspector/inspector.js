@@ -9,6 +9,7 @@ import { isAwaited, whenReached, whenSettled } from "../state/layer-sweep.js";
 import { Prefilling } from "../ui/prefilling.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";
+import { useGrowth } from "./growth.js";
 import { Lock } from "./lock.js";
 import { useEntry } from "./use-entry.js";
 import { useHeadValues } from "./use-head-values.js";
@@ -43,6 +44,7 @@ function View({ state: now, ...parts }) {
   const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);
   const exact = useHeadValues(state, focus, parts.client, view === "head" || view === "pair");
   useEntry(ref, view, entered);
+  useGrowth(ref, view, now.reducedMotion);
   return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} code=${now.file ? null : now.code} dispatch=${parts.dispatch}><${ChangeButton} state=${now} focus=${focus} dispatch=${parts.dispatch} awaited=${awaited} /><//>
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
     ${failed && html`<p class="empty muted centred" role="alert">${msg`The view could not be loaded: the server does not answer.`}</p>`}

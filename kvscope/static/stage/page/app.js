@@ -10,6 +10,7 @@ import { Theme, usePageTheme } from "../../shared/ui/use-theme.js";
 import { msg } from "../../shared/words/msg.js";
 import { Glossary } from "../../shared/words/term.js";
 import { useGlossary } from "../../shared/words/use-glossary.js";
+import { Presses } from "../inspector/growth.js";
 import { Everything } from "./everything.js";
 import { Messages } from "./messages.js";
 
@@ -24,9 +25,9 @@ import { Messages } from "./messages.js";
  */
 export function App({ store, later, ...props }) {
   return html`<${Store.Provider} value=${store}><${Later.Provider} value=${later}><${Definitions} client=${props.client}><${Colours}>
-    <div class="page">
+    <${Presses}><div class="page">
       <${Shown} ...${props} />
-    </div>
+    </div><//>
   <//><//><//><//>`;
 }
 
