@@ -3,10 +3,9 @@
 import { msg } from "../words/msg.js";
 import { HERE, isHere, LOADING_HERE } from "./device.js";
 import { decodeFrame, decodeSafetensors } from "./frames.js";
+import { isStored } from "./is-stored.js";
 import { NOT_STORED, Problem, problemOf } from "./problem.js";
 import { readFrames } from "./read-frames.js";
-import { createStored } from "./stored.js";
-import { isStored } from "./stored-values.js";
 import { watch } from "./watch.js";
 
 /** Interval between requests for the state of a queued run, in ms. */
@@ -162,11 +161,22 @@ export function createClient({
     }
   };
 
-  const stored = createStored(saved, { layer: valuesOfLayer, one: valuesFrame });
+  let reading = null;
+  /** Most sessions have no stored values, so the code that computes from them is loaded on demand. */
+  const stored = () => {
+    reading ??= import("./stored.js").then(({ createStored }) =>
+      createStored(saved, { layer: valuesOfLayer, one: valuesFrame }),
+    );
+    // A failed download is not cached: the next one may succeed.
+    reading.catch(() => {
+      reading = null;
+    });
+    return reading;
+  };
 
   /** Answers from values stored with the saved session if possible, else from the engine. */
   const answerTo = async (question, { run, ...parameters }) => {
-    if (isSaved(run) && isStored(saved, question, parameters.layer)) return stored[question]({ run, ...parameters });
+    if (isSaved(run) && isStored(saved, question, parameters.layer)) return (await stored())[question](parameters);
     const response = await computed(at(run, `/${question}${queryOf(parameters)}`));
     if (response.headers.get("Content-Type")?.startsWith("application/json")) return response.json();
     return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;

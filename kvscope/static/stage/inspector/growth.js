@@ -85,10 +85,12 @@ function moveFrame(panel, frames) {
   for (const side of ["left", "top", "width", "height"]) frame.style[side] = `${panel[side]}px`;
   document.body.append(frame);
   const remove = () => frame.remove();
-  frame.animate(
-    frames.map(({ opacity, ...frame }) => ({ ...frame, opacity: 1 - opacity })),
-    MOTION,
-  ).finished.then(remove, remove);
+  frame
+    .animate(
+      frames.map(({ opacity, ...frame }) => ({ ...frame, opacity: 1 - opacity })),
+      MOTION,
+    )
+    .finished.then(remove, remove);
 }
 
 function placeOf({ target, clientX, clientY }) {

@@ -2,7 +2,7 @@
 
 import { isNotStored, modelFor } from "../../shared/facts/saved-session.js";
 import { useExact } from "../../shared/loading/use-exact.js";
-import { isStored } from "../../shared/log/stored-values.js";
+import { isStored } from "../../shared/log/is-stored.js";
 
 /**
  * @param {{run: Object, readiness: Object}} state

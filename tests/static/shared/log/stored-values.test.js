@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blockOf, headOf, isStored } from "../../../../kvscope/static/shared/log/stored-values.js";
+import { isStored } from "../../../../kvscope/static/shared/log/is-stored.js";
+import { blockOf, headOf } from "../../../../kvscope/static/shared/log/stored-values.js";
 import { assertEach } from "../../support/lists.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
