@@ -51,7 +51,10 @@ ROOMS = {
     "kvscope": ("model", "app", "__init__.py", "__main__.py"),
     "static": (
         *rooms("static/shared", "words/messages.js words/msg.js"),
-        *rooms("static/shared", "draw log painting facts state loading find words ui code compare files share"),
+        *rooms(
+            "static/shared",
+            "draw log painting facts state loading find words ui sizes figures code compare files share",
+        ),
         *rooms(
             "static/engine",
             "refused.js native log sampling text gguf runs answers worker.js weights start-worker.js page",
@@ -63,7 +66,8 @@ ROOMS = {
         *rooms("static", "by-hand by-hand.js memory memory.js serving serving.js compare compare.js"),
         *rooms("static/stage", "prompt intro code page"),
         "static/main.js",
-        *rooms("static/learn", "parts parts.js reference reference.js loop loop.js state state.js words words.js"),
+        *rooms("static/learn", "parts reference reference.js loop/rows.js figures figures.js formulas formulas.js"),
+        *rooms("static/learn", "loop loop.js state state.js words words.js"),
         *rooms("static", "learn/over learn/player learn/contents learn.js"),
     ),
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "kvscope"
 TABLE = PACKAGE / "model" / "families.json"
-COPY = PACKAGE / "static" / "memory" / "families.json"
+COPY = PACKAGE / "static" / "shared" / "sizes" / "families.json"
 
 if __name__ == "__main__":
     shutil.copyfile(TABLE, COPY)

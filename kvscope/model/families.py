@@ -1,7 +1,7 @@
 """The table of model families, by `model_type`, and of the fields of a config.json (families.json).
 
 The checkpoint reader and the page's Memory calculator both read a config.json by this table. The page has a copy of it
-in kvscope/static/memory/, which `python -m tools.families` writes.
+in kvscope/static/shared/sizes/, which `python -m tools.families` writes.
 
 For all families:
 

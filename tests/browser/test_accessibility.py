@@ -157,6 +157,8 @@ def filled(page: Page, server: Server, run: str) -> Iterator[str]:
         (f"compare?a={run}&b={other}", "K and V in the cache"),
         ("learn", "Start from a question"),
         ("learn/reference", "59 more"),
+        ("learn/formulas", "arithmetic intensity of prefill"),
+        ("learn/figures?figure=32-gb", "What the printed figure counts"),
         ("learn/loop", "Run it without a cache"),
         ("learn/state", "KV cache took"),
         ("learn/words", "cosine"),

@@ -1,4 +1,4 @@
-"""The pages below /learn/ to look things up: symbols and shapes, the loop calculator, where state lives, words."""
+"""The pages below /learn/ to look things up: symbols and shapes, formulas, printed figures, the loop, state, words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.pages import NewPage
 from tests.support.server import Server
 from tests.support.stage import Stage, field, region
 
-PAGES = ("reference", "loop", "state", "words")
+PAGES = ("reference", "formulas", "figures", "loop", "state", "words")
 
 
 @pytest.fixture
@@ -136,6 +136,62 @@ def test_the_reference_has_this_models_numbers(opened: NewPage) -> None:
     expect(four).to_contain_text("[B 2 × h_kv 3 × tokens 17 × d_head 64]")
     first = region(page, "Matrix").get_by_role("cell").nth(1).inner_text()
     expect(four.get_by_role("cell").nth(1)).to_have_text(first)
+
+
+def test_a_printed_figure_is_calculated_with_the_readers_inputs(opened: NewPage) -> None:
+    page = opened("figures?figure=640-mb")
+    figure = page.locator("details[id='640-mb']")
+    expect(figure).to_contain_text("Right: 1.31")
+    expect(figure).to_contain_text("What the printed figure counts: 655")
+    figure.get_by_label("KV heads").fill("64")
+    expect(figure).to_contain_text("Right: 10.5")
+    page.wait_for_url(re.compile("figure=640-mb&kv_heads=64"))
+    figure.get_by_label("KV heads").fill("7")
+    expect(page.get_by_role("alert")).to_contain_text("64 query heads cannot share 7 KV heads evenly.")
+    page.locator("details[id='square'] summary").click()
+    expect(page.locator("details[open]")).to_have_count(1)
+    page.wait_for_url(re.compile(r"figures\?figure=square$"))
+
+
+def test_the_loop_and_memory_lead_to_the_calculation_of_a_figure(opened: NewPage, visit: NewPage) -> None:
+    page = opened("loop?n=11&k=16")
+    square = region(page, "Common wrong numbers").get_by_role("listitem").filter(has_text="(N + K)²")
+    square.get_by_role("link", name="Calculate").click()
+    expect(page.locator("details[open]")).to_contain_text("Right: 296 rows")
+    page = visit("memory")
+    wrong = region(page, "Common wrong numbers").get_by_role("listitem").filter(has_text="32 GB")
+    expect(wrong).to_contain_text("right: 65.5")
+    wrong.get_by_role("link", name="Calculate").click()
+    expect(page.locator("details[open]")).to_contain_text("Right: 65.5")
+
+
+def test_the_reference_and_the_formulas_have_the_numbers_of_other_models(opened: NewPage) -> None:
+    page = opened("reference?model=llama-3-8b&n=9")
+    keys = region(page, "Table of shapes").get_by_role("row", name=re.compile("^K in the cache"))
+    expect(keys).to_contain_text("[8 × 10 × 128]")
+    expect(page.get_by_text("These values exist only for SmolLM2-135M-Instruct")).to_be_visible()
+    page.get_by_label("Model", exact=True).select_option("")
+    expect(keys).to_contain_text("[3 × 10 × 64]")
+    page = opened("formulas")
+    sizes = region(page, "Sizes, work and time")
+    expect(sizes).to_contain_text(re.compile("cache of one token: 23.0"))
+    page.get_by_label("Model", exact=True).select_option("llama-3-8b")
+    expect(sizes).to_contain_text(re.compile("cache of one token: 131"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Formulas with the numbers of Llama-3-8B")
+    page = opened("formulas?model=nothing")
+    expect(page.get_by_role("alert")).to_contain_text("There is no “nothing” here.")
+
+
+def test_a_tensor_of_the_readers_own_is_computed(opened: NewPage) -> None:
+    page = opened("reference")
+    results = region(page, "Results")
+    expect(results.get_by_role("row", name=re.compile(r"^x @ x\.T"))).to_contain_text("[2 × 2]float3216 B5 11 11 25")
+    cell = field(page, "Try a tensor of your own")
+    cell.fill("x = [1, 2]; x @ [1, 2, 3]")
+    expect(page.get_by_role("alert")).to_contain_text("2 numbers in a row, 3 in a column")
+    cell.fill("softmax([[1, 2, 3]])")
+    expect(results.get_by_role("row", name=re.compile("^softmax"))).to_contain_text("[1 × 3]")
+    page.wait_for_url(re.compile("try=softmax"))
 
 
 def test_without_the_model_the_reference_has_a_recordings_numbers(

@@ -124,6 +124,8 @@ def kinds(site: Site) -> dict[str, Check]:
         f"embed/{lessons}": lesson,
         "learn.html": says("What is a token?"),
         "learn/loop.html": loop,
+        "learn/formulas.html": says("Formulas with the numbers of SmolLM2-135M-Instruct"),
+        "learn/figures.html": says("1.31 GB"),
         "learn/reference.html": says("SmolLM2-135M-Instruct"),
         "learn/words.html": no_model,
         "learn/state.html": no_model,

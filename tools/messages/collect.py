@@ -53,6 +53,7 @@ def in_tables() -> Iterator[str]:
         yield from (page[field] for field in READ if page.get(field))
     words = STATIC / "shared" / "words"
     terms = json.loads((words / "glossary.json").read_text("utf-8")).values()
-    for entries in (terms, *json.loads((words / "find.json").read_text("utf-8")).values()):
+    figures = json.loads((STATIC / "shared" / "figures" / "figures.json").read_text("utf-8"))
+    for entries in (terms, figures, *json.loads((words / "find.json").read_text("utf-8")).values()):
         for entry in entries:
             yield from (entry["name"], entry["text"])

@@ -1,9 +1,9 @@
 """`GET /api/index`: what the search of the pages finds, each entry with the address of the place that shows it.
 
 The entries are written once, in the tables of static/: ideas, views, settings, figures and names printed elsewhere, and
-what is not here in find.json, terms in glossary.json, pages in pages.json; recordings and lessons say themselves what
-they are. An address names a recording by the name of its file, `/s/animal#step=3`, since the id of a session follows
-from its content.
+what is not here in find.json and figures.json, terms in glossary.json, pages in pages.json; recordings and lessons
+say themselves what they are. An address names a recording by the name of its file, `/s/animal#step=3`, since the id of
+a session follows from its content.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from kvscope.app.page_table import pages
 from kvscope.app.paths import STATIC
 from kvscope.app.store.gallery import Card, Recording
 
+FIGURES = STATIC / "shared" / "figures" / "figures.json"
 RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
 """The name of a recording in an address."""
 
@@ -56,6 +57,8 @@ def of_tables(cards: dict[str, Card]) -> Iterator[IndexEntry]:
         yield _entry("term", {**term, "id": id, "address": _opened(term.get("show"), cards)})
     for kind, entries in _table("find").items():
         yield from (_entry(kind, {**entry, "address": _opened(entry["address"], cards)}) for entry in entries)
+    for figure in json.loads(FIGURES.read_text("utf-8")):
+        yield _entry("printed", {**figure, "address": f"/learn/figures?figure={figure['id']}"})
     for page in pages():
         yield _entry("page", {"id": page.id, "name": page.name, "text": page.description, "address": page.address})
 

@@ -1,10 +1,12 @@
-"""The pages below `/learn/` that are not lessons: symbols and shapes, the loop calculator, where state lives, words.
+"""The pages below `/learn/` that are not lessons: symbols and shapes, formulas, printed figures, the loop calculator,
+where state lives, words.
 
 The state of each is its address. Values beyond arithmetic come from recordings, the model or `/api/state`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -15,6 +17,7 @@ from kvscope.app.http.access import SENDS, declare
 from kvscope.app.http.requests import MAX_WORD_CHARS, MAX_WORDS
 from kvscope.app.http.shell import names_here, renderer
 from kvscope.app.page_table import links_below
+from kvscope.app.paths import GPUS, MODELS
 from kvscope.app.store.gallery import Card, Examples, Recording
 
 ADDRESS = "/learn/"
@@ -32,6 +35,8 @@ def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
         "session": cards[0].id if cards else None,
         "batch": alike(cards),
         "run": run,
+        "models": json.loads(MODELS.read_text("utf-8")),
+        "gpus": json.loads(GPUS.read_text("utf-8")),
         "words": {"most": MAX_WORDS, "chars": MAX_WORD_CHARS},
     }
     beside = links_below(ADDRESS)

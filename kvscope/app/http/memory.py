@@ -18,7 +18,7 @@ from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.requests import Measure, body
 from kvscope.app.http.shell import renderer
-from kvscope.app.paths import STATIC
+from kvscope.app.paths import GPUS, MODELS
 from kvscope.app.store.gallery import Recording
 
 
@@ -26,7 +26,7 @@ def blueprint(pool: Pool, limits: Limits, recorded: Sequence[Recording]) -> Blue
     """Returns the routes. The charts use steps of the first recording if the address names no run."""
     routes = Blueprint("memory", __name__)
     render = renderer("memory")
-    models, gpus = (json.loads((STATIC / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus"))
+    models, gpus = (json.loads(path.read_text("utf-8")) for path in (MODELS, GPUS))
     session = next((recording.card.id for recording in recorded if recording.card and not recording.workload), None)
     known = {"models": models, "gpus": gpus, "session": session}
 

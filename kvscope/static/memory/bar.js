@@ -1,7 +1,7 @@
 /** How the memory of the fullest GPU is used: weights, shared prefix, a cache for each request, free memory. Pure. */
 
+import { groupsOf, requestsOf } from "../shared/sizes/layout.js";
 import { cacheOnGpu, weightsOnGpu } from "./fits.js";
-import { groupsOf, requestsOf } from "./layout.js";
 
 /** The most requests that get a piece each; more would be thinner than the lines between them. */
 export const MOST_PIECES = 64;
@@ -9,7 +9,7 @@ export const MOST_PIECES = 64;
 export const LEAST_SHARE = 0.004;
 
 /**
- * @param {import("./parameters.js").Model} model
+ * @param {import("../shared/sizes/parameters.js").Model} model
  * @param {import("./fits.js").Inputs} inputs
  * @returns {{memory: number, used: number, left: number, scale: number, weights: number, prefix: number, each: number,
  *   requests: number, pieces: number}} bytes; `left` is negative where it does not fit, `scale`: the bytes of the whole bar,

@@ -3,16 +3,16 @@
  * cache. Any other field is refused, since a model that the reader does not understand looks like one that it does. Pure.
  */
 
+import { WITHOUT_SIZE } from "../shared/sizes/families.js";
 import { msg } from "../shared/words/msg.js";
 import { Refused } from "./config-fields.js";
-import { WITHOUT_SIZE } from "./families.js";
 
 const NAMES = new Set(WITHOUT_SIZE.names);
 const PATTERNS = WITHOUT_SIZE.patterns.map((pattern) => new RegExp(pattern));
 
 /**
  * @param {import("./config-fields.js").Fields} fields after the family's reader has read them
- * @param {import("./families.js").Family} family
+ * @param {import("../shared/sizes/families.js").Family} family
  * @param {string} name of the family
  */
 export function refuseUnknownFields({ raw, seen }, { defaults, window, ignored = [] }, name) {

@@ -8,7 +8,7 @@ import { numbered } from "./config-windows.js";
  * @param {import("./config-fields.js").Fields} fields
  * @param {Object|undefined} rule `experts` of the family
  * @param {number} layers
- * @returns {import("./parameters.js").Model["moe"]}
+ * @returns {import("../shared/sizes/parameters.js").Model["moe"]}
  */
 export function expertsOf(fields, rule, layers) {
   if (!rule) return null;

@@ -3,15 +3,15 @@
  * checkpoint reader uses too (model/families.py describes it); here is what only code can say. Pure.
  *
  * @typedef {import("./config-fields.js").Fields} Fields
- * @typedef {import("./families.js").Family} Family
- * @typedef {import("./parameters.js").Model} Model
+ * @typedef {import("../shared/sizes/families.js").Family} Family
+ * @typedef {import("../shared/sizes/parameters.js").Model} Model
  */
 
+import { layerOf } from "../shared/sizes/families.js";
 import { msg } from "../shared/words/msg.js";
 import { expertsOf } from "./config-experts.js";
 import { missingField, Refused } from "./config-fields.js";
 import { known, numbered, windowOf } from "./config-windows.js";
-import { layerOf } from "./families.js";
 
 /** @returns {Model} of a config, by the family's entry in the table */
 function plain(fields, family, name) {

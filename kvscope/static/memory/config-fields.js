@@ -1,7 +1,7 @@
 /** Checked access to the fields of a config.json, which can have any content. Pure. */
 
+import { LARGEST, LARGEST_WIDTH } from "../shared/sizes/families.js";
 import { msg } from "../shared/words/msg.js";
-import { LARGEST, LARGEST_WIDTH } from "./families.js";
 import { faultOf } from "./limits.js";
 
 const SHOWN_CHARACTERS = 40;

@@ -6,9 +6,9 @@
  *   to the text model; `kind`: its `model_type`
  */
 
+import { familyOf } from "../shared/sizes/families.js";
 import { msg } from "../shared/words/msg.js";
 import { objectOf, Refused, shown } from "./config-fields.js";
-import { familyOf } from "./families.js";
 
 const MOST_LEVELS = 4;
 /** Where a text model is expected; others are looked for too. */
@@ -57,7 +57,7 @@ function* textModels(config, path, levels) {
  * config does, and where two contradict each other nothing can be counted.
  *
  * @param {Text} text
- * @param {import("./families.js").Family|undefined} whole the multimodal family, if it is known
+ * @param {import("../shared/sizes/families.js").Family|undefined} whole the multimodal family, if it is known
  * @param {import("./config-fields.js").Fields} head the fields of the whole config
  * @param {boolean} inside what the text model has
  * @returns {boolean}

@@ -10,7 +10,7 @@ export const numbered = (layers, has) => Array.from({ length: layers }, (_, laye
  * @param {import("./config-fields.js").Fields} fields
  * @param {Object|undefined} rule `window` of the family
  * @param {number} layers
- * @returns {import("./parameters.js").Model["window"]}
+ * @returns {import("../shared/sizes/parameters.js").Model["window"]}
  */
 export function windowOf(fields, rule, layers) {
   if (!rule || (rule.only_if && !fields.flag(rule.only_if))) return null;

@@ -4,12 +4,12 @@
  */
 
 import { integer } from "../shared/facts/format.js";
+import { familyOf } from "../shared/sizes/families.js";
 import { msg } from "../shared/words/msg.js";
 import { refuseUnknownFields } from "./config-allowed.js";
 import { modelOf } from "./config-families.js";
 import { Fields, objectOf, Refused, shown } from "./config-fields.js";
 import { TEXT_KEY, textModelOf, tiedOf } from "./config-text.js";
-import { familyOf } from "./families.js";
 import { problemOf } from "./limits.js";
 
 const MOST_CHARACTERS = 200_000;
@@ -17,7 +17,7 @@ const OTHER_PARTS = ["vision_config", "audio_config"];
 
 /**
  * @param {string} text
- * @returns {{model: import("./parameters.js").Model, notes: string[], relevant: string}|
+ * @returns {{model: import("../shared/sizes/parameters.js").Model, notes: string[], relevant: string}|
  *   {problem: import("./limits.js").Problem}} `notes`: what was assumed or not counted, in sentences; `relevant`: a config
  *   of only the fields that were read, with the same result
  */

@@ -1,7 +1,7 @@
 /** The numbers of the calculator's charts. Pure. */
 
-import { workOf } from "./layout.js";
-import { requestBytes } from "./sizes.js";
+import { workOf } from "../shared/sizes/layout.js";
+import { requestBytes } from "../shared/sizes/sizes.js";
 import {
   attainable,
   prefillFlops,
@@ -10,7 +10,7 @@ import {
   stepFlops,
   stepIntensity,
   timeToFirstToken,
-} from "./speed.js";
+} from "../shared/sizes/speed.js";
 
 const POINTS = 60;
 /** FLOP/B: below any decode step to above any prompt. */
@@ -56,7 +56,7 @@ export function roof(machine) {
  * @typedef {{name: string, intensity: number, perSecond: number, seconds: number, bound: "bandwidth"|"peak"}} Expected of one
  *   GPU; `seconds`: the shortest possible time, by whichever of the two bounds it
  *
- * @param {import("./parameters.js").Model} model
+ * @param {import("../shared/sizes/parameters.js").Model} model
  * @param {import("./fits.js").Inputs} inputs
  * @returns {[Expected, Expected]} a decode step and a prefill at their best
  */

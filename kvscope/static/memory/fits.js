@@ -3,19 +3,10 @@
  * Other memory of a server (activations, code, unused parts of blocks) is not counted. The memory of gpus.json is the
  * vendor's figure, in units of 10^9 bytes; drivers report a little more. Pure.
  *
- * @typedef {import("./arithmetic.js").Result} Result
- * @typedef {import("./parameters.js").Model} Model
+ * @typedef {import("../shared/sizes/arithmetic.js").Result} Result
+ * @typedef {import("../shared/sizes/parameters.js").Model} Model
  *
- * @typedef {Object} Inputs as `problemOf` takes them
- * @property {number} context
- * @property {number} requests
- * @property {number} prefix
- * @property {import("./dtypes.js").Stored} cache
- * @property {import("./dtypes.js").Stored} weights
- * @property {import("./peaks.js").Gpu & {memory: number, bandwidth: number}} gpu
- * @property {number} gpus
- * @property {number} [tp] layout.js
- * @property {"divided"|"whole"} [experts] layout.js
+ * @typedef {import("../shared/sizes/layout.js").Inputs} Inputs
  *
  * @typedef {"weights"|"memory"|"context"|"limit"} Stop the reason for the maximum: the weights alone do not fit, the memory is
  *   full, the longest context in the model's config, or the bound of this calculator
@@ -24,11 +15,11 @@
  *   null if it is 0
  */
 
+import { derived, joined, term } from "../shared/sizes/arithmetic.js";
+import { fewestGpus, heldBy, requestsOf } from "../shared/sizes/layout.js";
+import { batchBytes, weightBytes } from "../shared/sizes/sizes.js";
 import { msg } from "../shared/words/msg.js";
-import { derived, joined, term } from "./arithmetic.js";
-import { fewestGpus, heldBy, requestsOf } from "./layout.js";
 import { LIMITS } from "./limits.js";
-import { batchBytes, weightBytes } from "./sizes.js";
 
 /**
  * @param {Model} model

@@ -1,15 +1,15 @@
 /** The same model with other numbers of KV heads: how much sharing K and V among heads saves. Pure. */
 
+import { derived, joined, term } from "../shared/sizes/arithmetic.js";
+import { BITS } from "../shared/sizes/dtypes.js";
+import { cacheBytesPerToken } from "../shared/sizes/sizes.js";
 import { msg } from "../shared/words/msg.js";
-import { derived, joined, term } from "./arithmetic.js";
-import { BITS } from "./dtypes.js";
-import { cacheBytesPerToken } from "./sizes.js";
 
 /**
- * @typedef {{name: string, text: string, heads: number|null, own: boolean, bytes: import("./arithmetic.js").Result}} Variant
+ * @typedef {{name: string, text: string, heads: number|null, own: boolean, bytes: import("../shared/sizes/arithmetic.js").Result}} Variant
  *
- * @param {import("./parameters.js").Model} model
- * @param {import("./dtypes.js").Stored} stored
+ * @param {import("../shared/sizes/parameters.js").Model} model
+ * @param {import("../shared/sizes/dtypes.js").Stored} stored
  * @returns {Variant[]} one KV head for each query head (MHA), the number of the model, one KV head (MQA); equal ones once
  */
 export function variants(model, stored) {

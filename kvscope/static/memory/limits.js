@@ -6,9 +6,9 @@
  */
 
 import { integer } from "../shared/facts/format.js";
+import { BITS, GROUPS } from "../shared/sizes/dtypes.js";
+import { batchBytes, weightBytes } from "../shared/sizes/sizes.js";
 import { msg } from "../shared/words/msg.js";
-import { BITS, GROUPS } from "./dtypes.js";
-import { batchBytes, weightBytes } from "./sizes.js";
 
 /** The largest of each, from 1 unless `LEAST` says otherwise. */
 export const LIMITS = {
@@ -38,11 +38,11 @@ const LABELS = {
  * @param {number} inputs.context tokens of each request
  * @param {number} inputs.requests at once
  * @param {number} inputs.prefix tokens that all of them begin with
- * @param {import("./dtypes.js").Stored} inputs.cache
- * @param {import("./dtypes.js").Stored} inputs.weights
+ * @param {import("../shared/sizes/dtypes.js").Stored} inputs.cache
+ * @param {import("../shared/sizes/dtypes.js").Stored} inputs.weights
  * @param {{memory: number, bandwidth: number, flops: number}} inputs.gpu bytes, bytes per second, FLOP per second
  * @param {number} inputs.gpus
- * @param {import("./parameters.js").Model} model
+ * @param {import("../shared/sizes/parameters.js").Model} model
  * @returns {Problem|null} the first input that is wrong
  */
 export function problemOf(inputs, model) {

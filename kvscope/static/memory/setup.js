@@ -1,9 +1,9 @@
 /** Turns the texts of the fields into the numbers of the formulas, or reports the first wrong field. Pure. */
 
+import { BITS, GROUPS, SCALED } from "../shared/sizes/dtypes.js";
+import { EXPERTS } from "../shared/sizes/layout.js";
 import { msg } from "../shared/words/msg.js";
 import { readConfig } from "./config.js";
-import { BITS, GROUPS, SCALED } from "./dtypes.js";
-import { EXPERTS } from "./layout.js";
 import { problemOf } from "./limits.js";
 
 const WHOLE = /^\d+$/;
@@ -35,7 +35,7 @@ const DECIMAL = /^\d{1,9}(\.\d{1,6})?$/;
 
 /**
  * @typedef {Object} Setup
- * @property {import("./parameters.js").Model} model
+ * @property {import("../shared/sizes/parameters.js").Model} model
  * @property {string[]} notes what was assumed about a pasted config, in sentences
  * @property {import("./fits.js").Inputs & {gpu: Object}} inputs
  *
@@ -112,7 +112,7 @@ function unknown(field, text) {
   return { problem: { field, text: msg`The list has no “${given}”. Choose an entry of the list.` } };
 }
 
-/** @returns {import("./dtypes.js").Stored} */
+/** @returns {import("../shared/sizes/dtypes.js").Stored} */
 function storedOf(text) {
   const [all, experts] = text.split("+");
   const [dtype, group] = all.split("-");

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { readSearch as readByHand } from "../../../kvscope/static/by-hand/address.js";
 import { pageShows } from "../../../kvscope/static/embed/page-picture.js";
+import { NO_INPUTS } from "../../../kvscope/static/learn/figures/fields.js";
 import { FIRST } from "../../../kvscope/static/memory/address.js";
 import { EXPERIMENTS } from "../../../kvscope/static/serving/experiments.js";
 import { PROPERTIES } from "../../../kvscope/static/shared/state/location.js";
@@ -50,9 +51,12 @@ test("other pages read the parameters of the table from their address", () => {
   const byHand = setBy(pageOf("/by-hand/a"), "search").filter((name) => !["cell", "step", "predict"].includes(name));
   const { inputs } = readByHand(`?${byHand.map((name) => `${name}=1`).join("&")}&other=1`);
   assert.deepEqual(Object.keys(inputs).sort(), byHand.sort());
-  for (const id of ["reference", "loop", "state", "words"]) {
+  for (const id of ["reference", "formulas", "figures", "loop", "state", "words"]) {
     const code = readFileSync(new URL(`learn/${id}/page.js`, STATIC), "utf8");
-    const fields = [...code.match(/const FIRST = \{(.*)\};/)[1].matchAll(/(\w+): "/g)].map(([, name]) => name);
+    const inputs = id === "figures" ? Object.keys(NO_INPUTS) : [];
+    const fields = [...code.match(/const FIRST = \{([^}]*)\};/)[1].matchAll(/(\w+): "/g)]
+      .map(([, name]) => name)
+      .concat(inputs);
     assert.deepEqual(setBy(pageOf(`/learn/${id}`), "search").sort(), fields.sort(), id);
   }
 });

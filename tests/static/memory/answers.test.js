@@ -3,10 +3,9 @@ import { test } from "node:test";
 import { barOf, MOST_PIECES } from "../../../kvscope/static/memory/bar.js";
 import { readConfig } from "../../../kvscope/static/memory/config.js";
 import { variants } from "../../../kvscope/static/memory/heads.js";
-import { misprints, shareOf } from "../../../kvscope/static/memory/misprints.js";
-import { batchBytes, weightBytes } from "../../../kvscope/static/memory/sizes.js";
+import { batchBytes, weightBytes } from "../../../kvscope/static/shared/sizes/sizes.js";
 import { CONFIGS } from "./configs.js";
-import { gpuOf, MODELS, modelOf, small } from "./known.js";
+import { gpuOf, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";
 
 const BF16 = { dtype: "bf16" };
@@ -52,24 +51,6 @@ test("KV heads merged and apart, each once", () => {
   assert.deepEqual(mla, ["MLA", true, 61 * (512 + 64) * 2]);
   assert.equal(mqa[2], mha[2] / 128);
   for (const { bytes } of [...variants(modelOf("deepseek-v3"), BF16), ...variants(small(), BF16)]) assertOpens(bytes);
-});
-
-test("a misprint is the rounded result of its mistake, next to the result of the formula", () => {
-  const printed = new Map(misprints(MODELS).map((each) => [`${each.model} ${each.printed}`, each]));
-  const sizes = { "536 MB": [536_870_912, 1_073_741_824], "4 GB": [4_294_967_296, 1_073_741_824] };
-  for (const [text, [wrong, right]] of Object.entries(sizes)) {
-    const each = printed.get(`llama-3-8b ${text}`);
-    assert.deepEqual([each.wrong, each.right.value], [wrong, right]);
-  }
-  const of = (name) => [printed.get(name).wrong, printed.get(name).right.value];
-  assert.deepEqual(of("llama-3-8b 524 MB"), [524_288_000, 131_072_000]);
-  assert.deepEqual(of("llama-3-70b 1.34 GB"), [1_342_177_280, 2_684_354_560]);
-  assert.deepEqual(of("llama-3-70b 160 KB"), [163_840, 327_680]);
-  assert.deepEqual(of("llama-3-70b 640 MB"), [655_360_000, 1_310_720_000]);
-  assert.deepEqual(of("llama-3-70b 32 GB"), [32_768_000_000, 65_536_000_000]);
-  assert.deepEqual(of("qwen2.5-72b 21.5 GB"), [21_474_836_480, 42_949_672_960]);
-  for (const { right } of printed.values()) assertOpens(right);
-  assert.equal(shareOf("fp32", "int8"), 1 / 4);
 });
 
 test("the fields that matter read as the whole config does, and are fewer", () => {

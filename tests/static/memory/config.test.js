@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readConfig } from "../../../kvscope/static/memory/config.js";
-import { FAMILIES, layerOf } from "../../../kvscope/static/memory/families.js";
+import { FAMILIES, layerOf } from "../../../kvscope/static/shared/sizes/families.js";
 import { CONFIGS } from "./configs.js";
 import { modelOf } from "./known.js";
 

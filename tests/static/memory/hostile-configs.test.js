@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readConfig } from "../../../kvscope/static/memory/config.js";
-import { BITS } from "../../../kvscope/static/memory/dtypes.js";
-import { cacheBytesPerToken, weightBytes } from "../../../kvscope/static/memory/sizes.js";
+import { BITS } from "../../../kvscope/static/shared/sizes/dtypes.js";
+import { cacheBytesPerToken, weightBytes } from "../../../kvscope/static/shared/sizes/sizes.js";
 import { CONFIGS } from "./configs.js";
 
 function refused(text) {

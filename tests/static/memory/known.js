@@ -2,11 +2,11 @@
 
 import { readFileSync } from "node:fs";
 
-const read = (name) =>
-  JSON.parse(readFileSync(new URL(`../../../kvscope/static/memory/${name}`, import.meta.url), "utf8"));
+const read = (folder, name) =>
+  JSON.parse(readFileSync(new URL(`../../../kvscope/static/${folder}/${name}`, import.meta.url), "utf8"));
 
-export const MODELS = read("models.json");
-export const GPUS = read("gpus.json");
+export const MODELS = read("shared/sizes", "models.json");
+export const GPUS = read("shared/sizes", "gpus.json");
 
 export function modelOf(id) {
   const found = MODELS.find((model) => model.id === id);

@@ -9,14 +9,14 @@ import {
   mostRequests,
   weightsOnGpu,
 } from "../../../kvscope/static/memory/fits.js";
-import { groupSizes, layoutNotes } from "../../../kvscope/static/memory/layout.js";
+import { groupSizes, layoutNotes } from "../../../kvscope/static/shared/sizes/layout.js";
 import {
   stepBytes,
   stepComputeTime,
   stepFlops,
   timePerToken,
   timeToFirstToken,
-} from "../../../kvscope/static/memory/speed.js";
+} from "../../../kvscope/static/shared/sizes/speed.js";
 import { gpuOf, MODELS, modelOf } from "./known.js";
 import { assertOpens } from "./opens.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LIMITS, problemOf } from "../../../kvscope/static/memory/limits.js";
-import { batchBytes, weightBytes } from "../../../kvscope/static/memory/sizes.js";
+import { batchBytes, weightBytes } from "../../../kvscope/static/shared/sizes/sizes.js";
 import { gpuOf, MODELS, modelOf } from "./known.js";
 
 const LLAMA = modelOf("llama-3-8b");

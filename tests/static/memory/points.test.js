@@ -9,9 +9,10 @@ import {
   pairCost,
   roof,
 } from "../../../kvscope/static/memory/curves.js";
-import { lengthsOf, pointsOf, shapeOf } from "../../../kvscope/static/memory/points.js";
-import { requestBytes } from "../../../kvscope/static/memory/sizes.js";
-import { timePerToken, timeToFirstToken } from "../../../kvscope/static/memory/speed.js";
+import { lengthsOf, pointsOf } from "../../../kvscope/static/memory/points.js";
+import { shapeOf } from "../../../kvscope/static/shared/sizes/shape-of.js";
+import { requestBytes } from "../../../kvscope/static/shared/sizes/sizes.js";
+import { timePerToken, timeToFirstToken } from "../../../kvscope/static/shared/sizes/speed.js";
 import { columns } from "../support/lists.js";
 import { LIKE_LLAMA } from "../support/made-run.js";
 import { gpuOf, modelOf, small } from "./known.js";

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { readConfig } from "../../../kvscope/static/memory/config.js";
-import { parameters } from "../../../kvscope/static/memory/parameters.js";
-import { layerBytesPerToken, requestBytes } from "../../../kvscope/static/memory/sizes.js";
+import { parameters } from "../../../kvscope/static/shared/sizes/parameters.js";
+import { layerBytesPerToken, requestBytes } from "../../../kvscope/static/shared/sizes/sizes.js";
 
 const answers = JSON.parse(readFileSync(0, "utf8")).map(({ config, dtype, contexts }) => {
   const { model, notes, relevant, problem } = readConfig(JSON.stringify(config));

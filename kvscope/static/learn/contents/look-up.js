@@ -18,6 +18,12 @@ export function Questions({ questions }) {
 const PAGES = [
   ["/learn/reference", msg`Reference`, msg`Symbols, shapes and number formats, with this model’s numbers`],
   ["/learn/loop", msg`Loop calculator`, msg`How many rows a prompt and its answer cost, with a cache and without`],
+  ["/learn/formulas", msg`Formulas`, msg`A sheet to print, with the numbers of this model or another one`],
+  [
+    "/learn/figures",
+    msg`Printed figures`,
+    msg`640 MB, 524 MB, a million times: figures that texts print, beside the right ones`,
+  ],
   [
     "/learn/state",
     msg`Where state lives`,

@@ -2,9 +2,11 @@
 
 import { html } from "htm/preact";
 import { integer, times } from "../../shared/facts/format.js";
+import { FigureLines } from "../../shared/figures/figure-lines.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
+import { loopFigures } from "../figures/calculations.js";
 import { Frame } from "../parts/frame.js";
 import { NumberField } from "../parts/number-field.js";
 import { useAddress } from "../parts/use-address.js";
@@ -12,7 +14,6 @@ import { useNumbers } from "../parts/use-numbers.js";
 import { useReadiness } from "../parts/use-readiness.js";
 import { LoopPicture } from "./loop-picture.js";
 import { Measured } from "./measured.js";
-import { misprints } from "./misprints.js";
 import { loopOf, someSteps } from "./rows.js";
 
 const FIRST = { n: "512", k: "512", run: "" };
@@ -83,12 +84,6 @@ function Steps({ n, k }) {
 function Misprints({ n, k }) {
   return html`<section class="own-card stack box is-misprint" aria-label=${msg`Common wrong numbers`}>
     <h2>${msg`Common wrong numbers`}</h2>
-    ${misprints(n, k).map(
-      (each) => html`<div key=${each.id} class="loop-misprint stack tight">
-        <p>${each.case}: <s class="word-bad">${each.printed}</s></p>
-        <p>${msg`right:`} <b class="word-cached">${each.right}</b></p>
-        <p class="muted">${each.wrong}. ${each.because}</p>
-      </div>`,
-    )}
+    <${FigureLines} calculations=${loopFigures()} groups=${["loop"]} inputs=${{ n: String(n), k: String(k) }} />
   </section>`;
 }

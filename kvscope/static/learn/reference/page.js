@@ -5,18 +5,30 @@ import { useRef } from "preact/hooks";
 import { msg } from "../../shared/words/msg.js";
 import { Frame } from "../parts/frame.js";
 import { NumberField } from "../parts/number-field.js";
+import { readNumber } from "../parts/read-number.js";
 import { useAddress } from "../parts/use-address.js";
 import { useNumbers } from "../parts/use-numbers.js";
 import { useReadiness } from "../parts/use-readiness.js";
 import { useRecording } from "../parts/use-recording.js";
+import { describable, described } from "./described.js";
 import { FormatTable } from "./format-table.js";
-import { readNumber } from "./numbers.js";
+import { ModelChoice } from "./model-choice.js";
+import { ScratchCell } from "./scratch-cell.js";
 import { ShapeTable } from "./shape-table.js";
 import { SymbolTable } from "./symbol-table.js";
 import { TensorCards } from "./tensor-cards.js";
 import { useExactTensors } from "./use-exact-tensors.js";
 
-const FIRST = { n: "37", step: "1", b: "1", value: "0.1", largest: "2.5" };
+// Not language: the first inputs.
+const FIRST = {
+  model: "",
+  n: "37",
+  step: "1",
+  b: "1",
+  value: "0.1",
+  largest: "2.5",
+  try: "x = [[1,2],[3,4]]; x @ x.T",
+};
 const FIELDS = {
   n: { name: msg`Prompt tokens`, least: 1, most: 1_000_000, first: 37 },
   step: { name: msg`Decode step`, least: 1, most: 1_000_000, first: 1 },
@@ -36,7 +48,10 @@ export function Page({ known, client, theme, setTheme }) {
   const runs = recordings.map(({ run }) => run);
   const exact = useExactTensors(client, runs.every(Boolean) ? runs : [], readiness.model);
   const recorded = runs[0]?.open.model ?? null;
-  const model = readiness.model ?? recorded;
+  const running = readiness.model ?? recorded;
+  const choices = describable(known.models);
+  const choice = choices.find(({ id }) => id === texts.model);
+  const model = choice ? described(choice) : running;
   const { n, step, b } = values;
   const t = n + step;
   const field = (id, label) =>
@@ -44,14 +59,17 @@ export function Page({ known, client, theme, setTheme }) {
   return html`<${Frame}
     id="reference" beside=${known.beside} theme=${theme} setTheme=${setTheme}
     title=${msg`Symbols, shapes and number formats, with the numbers of a real model`}
-    lead=${sourceOf({ readiness, recorded, model })}
+    lead=${choice ? msg`Numbers of ${choice.name}, from its published sizes.` : sourceOf({ readiness, recorded, model })}
   >
+    <${ModelChoice} choices=${choices} id=${texts.model} running=${running} put=${(id) => put("model", id)} />
     <div class="learn-fields grid">${field("n", msg`N, prompt tokens`)}${field("step", msg`Decode step, so T = N + step`)}${field("b", msg`B, prompts computed together`)}</div>
     ${model && html`<${SymbolTable} model=${model} run=${{ n, t, b }} /><${ShapeTable} model=${model} n=${n} t=${t} b=${b} />`}
-    <${Formats} texts=${texts} put=${put} model=${model} />
+    <${Formats} texts=${texts} put=${put} model=${choice ? null : running} />
     <section class="stack" aria-label=${msg`From a scalar to four axes`}>
       <h2>${msg`From a scalar to four axes`}</h2>
+      ${choice && running && html`<p class="learn-say">${msg`These values exist only for ${running.name}, the model that computed them. Of ${choice.name}, only the sizes are known here.`}</p>`}
       <${TensorCards} recordings=${recordings} exact=${exact} />
+      <${ScratchCell} text=${texts.try} put=${(text) => put("try", text)} />
     </section>
   <//>`;
 }

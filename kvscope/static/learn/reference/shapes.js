@@ -48,7 +48,7 @@ export function shapesOf(model) {
           : []),
         cached("K"),
         cached("V"),
-        at("attn.scores", msg`scores, Q·Kᵀ ÷ √d_head`, windowNote(model)),
+        at("attn.scores", msg`scores, Q·Kᵀ ÷ ${scoreRoot(model)}`, windowNote(model)),
         at("attn.weights", msg`attention weights, softmax of the scores`),
         at("attn.mixed", msg`head outputs, weights·V`),
         computed("joined", msg`all heads side by side`, ["T", "H*Dh"]),
@@ -88,6 +88,11 @@ export function shapesOf(model) {
       ],
     },
   ];
+}
+
+/** @returns {string} what scores are divided by: for most models, the root of the size of a head */
+export function scoreRoot({ score_width: width, head_dim: size }) {
+  return width === undefined || width === size ? "√d_head" : `√${width}`;
 }
 
 function scaleNote({ embedding_scale: scale }) {

@@ -2,14 +2,14 @@
 
 import { html } from "htm/preact";
 import { integer, milliseconds, short } from "../../shared/facts/format.js";
+import { peakOfAttention, peakOfWeights } from "../../shared/sizes/peaks.js";
+import { ResultDetails } from "../../shared/sizes/result-details.js";
+import { batchBytes, cacheBytesPerToken, layerBytesPerToken, requestBytes } from "../../shared/sizes/sizes.js";
+import { timePerToken, timeToFirstToken } from "../../shared/sizes/speed.js";
 import { requestCount, tokenCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { expected } from "../curves.js";
 import { fits, mostRequests, mostTokens, roomForCache, usedBytes, weightsOnGpu } from "../fits.js";
-import { peakOfAttention, peakOfWeights } from "../peaks.js";
-import { batchBytes, cacheBytesPerToken, layerBytesPerToken, requestBytes } from "../sizes.js";
-import { timePerToken, timeToFirstToken } from "../speed.js";
-import { ResultDetails } from "./result-details.js";
 
 /** @param {{setup: import("../setup.js").Setup}} props */
 export function Bytes({ setup: { model, inputs } }) {

@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
+import { groupSizes, layoutNotes } from "../../shared/sizes/layout.js";
 import { msg, nodes } from "../../shared/words/msg.js";
-import { groupSizes, layoutNotes } from "../layout.js";
 import { LIMITS } from "../limits.js";
 import { withoutSeparators } from "../setup.js";
 import { Choice } from "./fields.js";

@@ -4,11 +4,12 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { shortDtype } from "../../shared/facts/dtypes.js";
 import { bytesShort, integer, short } from "../../shared/facts/format.js";
+import { shapeOf } from "../../shared/sizes/shape-of.js";
+import { requestBytes } from "../../shared/sizes/sizes.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { attentionCurve, attentionFlops, cacheCurve, pairCost } from "../curves.js";
-import { lengthsOf, shapeOf } from "../points.js";
-import { requestBytes } from "../sizes.js";
+import { lengthsOf } from "../points.js";
 import { Figure } from "./figure.js";
 
 /** @param {{setup: Object, run: Object}} props */

@@ -1,11 +1,13 @@
 /** Other numbers of KV heads, common wrong figures, and the sources of the sizes. */
 
 import { html } from "htm/preact";
-import { bytes, bytesShort, percent } from "../../shared/facts/format.js";
+import { useMemo } from "preact/hooks";
+import { bytesShort } from "../../shared/facts/format.js";
+import { FigureLines } from "../../shared/figures/figure-lines.js";
+import { sizeFigures } from "../../shared/figures/size-figures.js";
+import { Derivation } from "../../shared/sizes/result-details.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { variants } from "../heads.js";
-import { misprints, shareOf } from "../misprints.js";
-import { Derivation } from "./result-details.js";
 
 const PERCENT = 100;
 
@@ -33,27 +35,13 @@ export function Heads({ setup: { model, inputs } }) {
   </section>`;
 }
 
-/** @param {{models: Object[]}} props */
-export function Misprints({ models }) {
-  const nameOf = (id) => models.find((model) => model.id === id).name;
+/** @param {{models: Object[], framed: boolean}} props */
+export function Misprints({ models, framed }) {
+  const calculations = useMemo(() => sizeFigures(models), [models]);
   return html`<section class="own-card stack box is-misprint" aria-label=${msg`Common wrong numbers`} data-names="wrong-numbers">
     <h2>${msg`Common wrong numbers`}</h2>
-    ${misprints(models).map(
-      ({
-        model,
-        size,
-        printed,
-        wrong,
-        right,
-        because,
-      }) => html`<details key=${`${model}${size}${printed}`} class="result">
-        <summary><span class="result-name">${nameOf(model)}, ${size}</span> <span>${msg`wrong:`} <s class="number">${printed}</s></span> <span>${msg`right:`} <b class="number is-cache">${bytesShort(right.value)}</b></span></summary>
-        <p class="muted">${bytes(wrong)}: ${because}</p>
-        <${Derivation} result=${right} />
-      </details>`,
-    )}
-    <p class="muted">${msg`int8 takes ${percent(shareOf("fp32", "int8"), 0)} of the bytes of fp32, not 50%; int4 takes ${percent(shareOf("fp32", "int4"))}, not 25% (scales not counted). int8 and fp8 have the same size.`}
-      ${" "}${msg`This page uses GB = 10⁹ bytes, as data sheets do.`}</p>
+    <${FigureLines} calculations=${calculations} groups=${["memory", "formats"]} framed=${framed} />
+    <p class="muted">${msg`This page uses GB = 10⁹ bytes, as data sheets do.`}</p>
   </section>`;
 }
 

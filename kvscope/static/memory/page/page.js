@@ -4,11 +4,11 @@ import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
 import { bytesShort, integer } from "../../shared/facts/format.js";
 import { under } from "../../shared/log/root.js";
+import { cacheBytesPerToken } from "../../shared/sizes/sizes.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { useMeasured } from "../../shared/ui/use-measured.js";
 import { Theme, usePageTheme } from "../../shared/ui/use-theme.js";
 import { msg, nodes } from "../../shared/words/msg.js";
-import { cacheBytesPerToken } from "../sizes.js";
 import { Bytes, Fits, Speed } from "./cards.js";
 import { Lengths } from "./length-cards.js";
 import { measure } from "./measure.js";
@@ -66,7 +66,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
       <div class="grid"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
       <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} />
       <${Lengths} setup=${setup} run=${shown} />
-      <div class="grid"><${Heads} ...${of} /><${Misprints} models=${known.models} /><${Sources} model=${model} gpu=${inputs.gpu} pasted=${texts.config !== ""} /></div>
+      <div class="grid"><${Heads} ...${of} /><${Misprints} models=${known.models} framed=${framed} /><${Sources} model=${model} gpu=${inputs.gpu} pasted=${texts.config !== ""} /></div>
     </main>
   <//>`;
 }

@@ -1,8 +1,8 @@
 /** A field for the config.json of another model, with what was read of it. */
 
 import { html } from "htm/preact";
+import { textFamilies } from "../../shared/sizes/families.js";
 import { msg } from "../../shared/words/msg.js";
-import { textFamilies } from "../families.js";
 
 /** @param {{pasted: {text: string, problem: string}, config: string, setup: Object, paste: (text: string) => void}} props */
 export function Paste({ pasted, config, setup, paste }) {

@@ -5,12 +5,12 @@ import { useMemo } from "preact/hooks";
 import { disturbance } from "../../shared/facts/conditions.js";
 import { integer, milliseconds, percent, short, significant } from "../../shared/facts/format.js";
 import { formatReadBy, keptAs } from "../../shared/facts/weights.js";
+import { peakOfAttention, peakOfWeights } from "../../shared/sizes/peaks.js";
+import { attainable } from "../../shared/sizes/speed.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { expected, roof } from "../curves.js";
-import { peakOfAttention, peakOfWeights } from "../peaks.js";
 import { pointsOf } from "../points.js";
-import { attainable } from "../speed.js";
 import { Figure } from "./figure.js";
 
 /** @param {{setup: Object, gpuName: string, run: Object, measuring: Object, framed: boolean}} props */

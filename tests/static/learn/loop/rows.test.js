@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { misprints } from "../../../../kvscope/static/learn/loop/misprints.js";
 import { areasOf } from "../../../../kvscope/static/learn/loop/picture.js";
 import { loopOf, someSteps } from "../../../../kvscope/static/learn/loop/rows.js";
 import { pluck } from "../../support/lists.js";
@@ -49,17 +48,6 @@ test("one new token computes nothing again", () => {
 test("the table has the first steps and the last", () => {
   assert.deepEqual(pluck(someSteps(5, 3), "without"), [5, 6, 7]);
   assert.deepEqual(someSteps(5, 100).at(-1), { step: 99, with: 1, without: 104 });
-});
-
-test("each wrong figure is what its mistake computes", () => {
-  const text = Object.fromEntries(misprints(11, 16).map(({ id, ...rest }) => [id, Object.values(rest).join(" ")]));
-  for (const [id, ...figures] of [
-    ["apart", "785,920", "2,046", "392,960", "1,023", "384×"],
-    ["square", "1,499,500", "2,000,000", "365", "296"],
-    ["million", "750×", "1,999", "1,000,000"],
-  ]) {
-    for (const figure of figures) assert.ok(text[id].includes(figure), `${id}: ${figure}`);
-  }
 });
 
 /** @returns {number} by the shoelace formula */

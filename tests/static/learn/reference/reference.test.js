@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readNumber } from "../../../../kvscope/static/learn/parts/read-number.js";
 import {
   bitsOf,
   FORMATS,
@@ -7,7 +8,6 @@ import {
   stepAtOne,
   stored,
 } from "../../../../kvscope/static/learn/reference/number-formats.js";
-import { readNumber } from "../../../../kvscope/static/learn/reference/numbers.js";
 import { plain } from "../../../../kvscope/static/learn/reference/plain.js";
 import { symbolsOf } from "../../../../kvscope/static/learn/reference/symbols.js";
 import { levelsOf, panelsOf } from "../../../../kvscope/static/learn/reference/tensors.js";

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { misprintOf, misprintsOf } from "../../../../kvscope/static/by-hand/misprints.js";
-import { misprints as loopMisprints } from "../../../../kvscope/static/learn/loop/misprints.js";
-import { misprints as memoryMisprints } from "../../../../kvscope/static/memory/misprints.js";
 import { EXPERIMENTS } from "../../../../kvscope/static/serving/experiments.js";
-import { bytesShort } from "../../../../kvscope/static/shared/facts/format.js";
+import { FIGURES } from "../../../../kvscope/static/shared/figures/figures.js";
 import { grouped } from "../../../../kvscope/static/shared/find/matching.js";
 import { pluck } from "../../support/lists.js";
 
@@ -34,22 +32,7 @@ test("groups are in the order of their best hits, and each has only its best", (
   assert.deepEqual(groups.flat(2), ["b", "b1", "b2", "a", "a1", "a2"]);
 });
 
-test("each wrong figure of the Memory page is found, with the right one and its model", () => {
-  const models = JSON.parse(readFileSync(new URL("../../memory/models.json", WORDS), "utf8"));
-  for (const { model, printed, right } of memoryMisprints(models)) {
-    const entry = find.printed.find(({ name }) => name.startsWith(printed));
-    assert.ok(entry?.address.startsWith(`/memory?model=${model}&`), printed);
-    const figure = bytesShort(right.value).normalize("NFKC");
-    assert.ok(entry.text.includes(figure), `${printed}: ${figure}`);
-  }
-});
-
-test("each wrong figure of the loop and of the examples is found", () => {
-  const named = (words) =>
-    find.printed.some(({ name, also }) => [name, ...also].some((each) => words.startsWith(each)));
-  const figures = [
-    ...loopMisprints(512, 512).map(({ printed }) => printed),
-    ...misprintsOf("b").map((cell) => misprintOf("b", cell).printed),
-  ];
-  for (const figure of figures) assert.ok(named(figure), figure);
+test("each printed figure of the examples is found", () => {
+  const named = (words) => FIGURES.some(({ name, also }) => [name, ...also].some((each) => words.startsWith(each)));
+  for (const figure of misprintsOf("b").map((cell) => misprintOf("b", cell).printed)) assert.ok(named(figure), figure);
 });

@@ -13,10 +13,21 @@
  * @property {number} gpus
  * @property {number} [tp] GPUs of a group, which divides `gpus`; all of them if left out
  * @property {"divided"|"whole"} [experts]
+ *
+ * @typedef {Object} Inputs what a calculation is for
+ * @property {number} context
+ * @property {number} requests
+ * @property {number} prefix
+ * @property {import("./dtypes.js").Stored} cache
+ * @property {import("./dtypes.js").Stored} weights
+ * @property {import("./peaks.js").Gpu & {memory: number, bandwidth: number}} gpu
+ * @property {number} gpus
+ * @property {number} [tp]
+ * @property {"divided"|"whole"} [experts]
  */
 
-import { gpuCount } from "../shared/words/counts.js";
-import { msg } from "../shared/words/msg.js";
+import { gpuCount } from "../words/counts.js";
+import { msg } from "../words/msg.js";
 
 export const EXPERTS = ["divided", "whole"];
 

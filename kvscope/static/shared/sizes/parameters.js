@@ -32,7 +32,7 @@
  * @property {import("./families.js").Layer} [layer] what a layer has besides sizes, if it differs from the family or no family is named
  */
 
-import { msg } from "../shared/words/msg.js";
+import { msg } from "../words/msg.js";
 import { constant, derived, joined, term } from "./arithmetic.js";
 import { FAMILIES, layerOf } from "./families.js";
 

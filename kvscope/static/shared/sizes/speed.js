@@ -6,10 +6,10 @@
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./parameters.js").Model} Model
- * @typedef {import("./fits.js").Inputs} Inputs
+ * @typedef {import("./layout.js").Inputs} Inputs
  */
 
-import { msg } from "../shared/words/msg.js";
+import { msg } from "../words/msg.js";
 import { constant, derived, estimated, joined, stated, term } from "./arithmetic.js";
 import { groupsOf, heldBy, requestsOf, workOf } from "./layout.js";
 import { parameters } from "./parameters.js";

@@ -1,6 +1,6 @@
 /** How numbers are stored, and how many bytes a vector of them takes. Pure. */
 
-import { msg } from "../shared/words/msg.js";
+import { msg } from "../words/msg.js";
 import { constant, derived, joined, stated, term } from "./arithmetic.js";
 
 /** @type {Object<string, number>} bits of one number; fp8 and int8 are the same size */

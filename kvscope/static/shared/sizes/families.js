@@ -8,6 +8,7 @@
  * @property {Object<string, number|boolean|string>} layer
  * @property {Object<string, number|string|string[]>} [experts]
  * @property {Object<string, number|string>} [window]
+ * @property {{mlp: "swiglu"|"geglu"|"gelu", scales_embedding?: boolean}} [computed] what this engine computes of it
  * @property {boolean} [latent]
  * @property {number} [mlp_widths]
  * @property {string} [kv_heads_if]

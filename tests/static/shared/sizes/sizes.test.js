@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BITS, GROUPS } from "../../../kvscope/static/memory/dtypes.js";
-import { batchBytes, cacheBytesPerToken, requestBytes, weightBytes } from "../../../kvscope/static/memory/sizes.js";
-import { pluck } from "../support/lists.js";
-import { MODELS, modelOf, small } from "./known.js";
-import { assertOpens } from "./opens.js";
+import { BITS, GROUPS } from "../../../../kvscope/static/shared/sizes/dtypes.js";
+import {
+  batchBytes,
+  cacheBytesPerToken,
+  requestBytes,
+  weightBytes,
+} from "../../../../kvscope/static/shared/sizes/sizes.js";
+import { MODELS, modelOf, small } from "../../memory/known.js";
+import { assertOpens } from "../../memory/opens.js";
+import { pluck } from "../../support/lists.js";
 
 const FP16 = { dtype: "fp16" };
 const FP32 = { dtype: "fp32" };

@@ -6,7 +6,7 @@
  * @typedef {import("./parameters.js").Model} Model
  */
 
-import { msg } from "../shared/words/msg.js";
+import { msg } from "../words/msg.js";
 import { constant, derived, joined, term } from "./arithmetic.js";
 import { vectorBytes } from "./dtypes.js";
 import { parameters } from "./parameters.js";

@@ -2,13 +2,13 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { integer } from "../../shared/facts/format.js";
-import { msg } from "../../shared/words/msg.js";
-import { unitLabel } from "../units.js";
+import { integer } from "../facts/format.js";
+import { msg } from "../words/msg.js";
 import { quantity, whole } from "./quantity.js";
+import { unitLabel } from "./units.js";
 
 /**
- * @param {{name: string, result: import("../arithmetic.js").Result, kind?: string, children?: *}} props `kind`: a
+ * @param {{name: string, result: import("./arithmetic.js").Result, kind?: string, children?: *}} props `kind`: a
  *   class for its colour
  */
 export function ResultDetails({ name, result, kind = "", children = null }) {
@@ -25,15 +25,19 @@ export function ResultDetails({ name, result, kind = "", children = null }) {
   </details>`;
 }
 
-/** The formula, with a number above each name. */
-export function Derivation({ result }) {
+/**
+ * The formula, with a number above each name.
+ *
+ * @param {{result: import("./arithmetic.js").Result, write?: (value: number) => string}} props `write`: writes the numbers
+ */
+export function Derivation({ result, write = whole }) {
   const [open, setOpen] = useState(null);
   const { op, terms, value, formula, assumes } = result;
   const list = op === "min" || op === "max";
   const chosen = terms.find(({ name, of }) => of && name === open);
   return html`<div class="derivation">
     <p class="derivation-line row">
-      <span class="derivation-term small"><b class="number">${whole(value)}</b><small>${unitLabel(result.unit) || "·"}</small></span>
+      <span class="derivation-term small"><b class="number">${write(value)}</b><small>${unitLabel(result.unit) || "·"}</small></span>
       <span class="derivation-sign muted">=</span>
       ${list && html`<span class="derivation-sign muted">${op === "min" ? msg`minimum of` : msg`maximum of`}</span>`}
       ${op === null && html`<span class="derivation-formula muted">${formula}</span><span class="derivation-sign muted">${msg`with`}</span>`}
@@ -42,16 +46,16 @@ export function Derivation({ result }) {
           term,
           at,
         ) => html`${at > 0 && html`<span class="derivation-sign muted">${op === null || list ? "," : op}</span>`}
-          <${Term} term=${term} open=${open === term.name} toggle=${() => setOpen(open === term.name ? null : term.name)} />`,
+          <${Term} term=${term} write=${write} open=${open === term.name} toggle=${() => setOpen(open === term.name ? null : term.name)} />`,
       )}
     </p>
-    ${chosen && html`<${Derivation} key=${chosen.name} result=${chosen.of} />`}
+    ${chosen && html`<${Derivation} key=${chosen.name} result=${chosen.of} write=${write} />`}
     ${assumes && html`<ul class="assumes muted small">${assumes.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
   </div>`;
 }
 
-function Term({ term: { name, value, of }, open, toggle }) {
-  const number = whole(value);
+function Term({ term: { name, value, of }, write, open, toggle }) {
+  const number = write(value);
   const inside = html`<b class="number">${number}</b><small>${name === number ? "" : name}</small>`;
   if (!of) return html`<span class="derivation-term small">${inside}</span>`;
   return html`<button type="button" class="derivation-term small" aria-expanded=${open} onClick=${toggle}>${inside}</button>`;

@@ -10,9 +10,9 @@ import {
   stepIntensity,
   timePerToken,
   timeToFirstToken,
-} from "../../../kvscope/static/memory/speed.js";
-import { gpuOf, MODELS, modelOf, small } from "./known.js";
-import { assertOpens } from "./opens.js";
+} from "../../../../kvscope/static/shared/sizes/speed.js";
+import { gpuOf, MODELS, modelOf, small } from "../../memory/known.js";
+import { assertOpens } from "../../memory/opens.js";
 
 const FP16 = { dtype: "fp16" };
 const H100 = gpuOf("h100-sxm");
@@ -23,7 +23,7 @@ const inputs = (changes = {}) => ({
   ...changes,
 });
 
-/** Of `small()`: tests/static/memory/parameters.test.js counts them by hand. */
+/** Of `small()`: tests/static/shared/sizes/parameters.test.js counts them by hand. */
 const SMALL_PARAMETERS = 1272;
 
 const near = (value, wanted) => assert.ok(Math.abs(value - wanted) <= 1e-9 * wanted, `${value}, not ${wanted}`);

@@ -9,7 +9,7 @@
  * @typedef {{flops: number, format: string}} Peak `format`: as the page names it
  */
 
-import { msg } from "../shared/words/msg.js";
+import { msg } from "../words/msg.js";
 
 const SIXTEEN = msg`16 bits`;
 /** By dtype; int4 weights are always converted. */

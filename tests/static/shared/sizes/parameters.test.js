@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FAMILIES } from "../../../kvscope/static/memory/families.js";
-import { parameters } from "../../../kvscope/static/memory/parameters.js";
-import { GPUS, MODELS, modelOf, small } from "./known.js";
-import { assertOpens } from "./opens.js";
+import { FAMILIES } from "../../../../kvscope/static/shared/sizes/families.js";
+import { parameters } from "../../../../kvscope/static/shared/sizes/parameters.js";
+import { GPUS, MODELS, modelOf, small } from "../../memory/known.js";
+import { assertOpens } from "../../memory/opens.js";
 
 const near = (value, wanted, share) => Math.abs(value - wanted) <= share * wanted;
 
