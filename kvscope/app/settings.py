@@ -54,6 +54,8 @@ class Settings:
     compile: str = "auto"
     """Whether steps are compiled, which makes them faster: auto or off."""
     browser_engine: BrowserEngine = "offer"
+    max_tokens: int = 0
+    """The most tokens of a run, prompt and answer together; 0 for what context, cache and memory allow."""
     open_browser: bool = False
     service: str = DEFAULT_SERVICE
     database_url: str | None = field(default=None, repr=False)

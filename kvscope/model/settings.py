@@ -13,11 +13,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 MAX_PROMPT_CHARS = 8192
-MAX_PROMPT_TOKENS = 512
-MAX_NEW_TOKENS = 256
+MAX_POSITIONS = 8192
+"""Most positions of a run in a log: a bound of the format. An engine accepts fewer (model.service.longest)."""
 MAX_ASKS = 24
 MAX_ARRIVAL_MS = 60_000
-MAX_WORKLOAD_TOKENS = 64
+MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS = 512, 64
+"""Most tokens of the prompt and of the answer of a workload's request."""
 MAX_KEPT = 1024
 MAX_LAYERS = 512
 MAX_RESERVED = 2048
@@ -178,8 +179,8 @@ class Change(Settings):
     head: Annotated[
         int | None, Field(ge=0, lt=MAX_LAYERS, description="of head, k and v; of k and v it is the K/V head")
     ] = None
-    position: Annotated[int | None, Field(ge=0, le=MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, description="null: all")] = None
-    from_step: Annotated[int, Field(ge=0, le=MAX_NEW_TOKENS, description="the first step whose rows are changed")] = 0
+    position: Annotated[int | None, Field(ge=0, le=MAX_POSITIONS, description="null: all")] = None
+    from_step: Annotated[int, Field(ge=0, le=MAX_POSITIONS, description="the first step whose rows are changed")] = 0
     factor: Annotated[
         float, Field(ge=-1e9, le=1e9, allow_inf_nan=False, description="what scale multiplies with; strength of steer")
     ] = 1.0

@@ -46,7 +46,12 @@ MOST_TOKENS = 100
 
 
 def load_service(
-    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
+    model: str | None,
+    device: str,
+    dtype: WeightDtype,
+    progress: Callable[[Progress], None],
+    compiled: bool = False,
+    max_tokens: int = 0,
 ) -> FakeService:
     """Like kvscope.model.service.load_service."""
     progress(Progress("fetching", 5, 10, "Fetching the fake"))
@@ -359,7 +364,8 @@ class FakeService:
 
     def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
         ids = [ord(character) % VOCAB for character in (f"<{prompt}>" if chat else prompt)]
-        return {"tokens": [_token(number) for number in ids[:MOST_TOKENS]], "count": len(ids), "limit": MOST_TOKENS}
+        sizes = {"count": len(ids), "limit": MOST_TOKENS, "positions": 768, "row_ms": None, "step_ms": None}
+        return {"tokens": [_token(number) for number in ids[:MOST_TOKENS]], **sizes}
 
     def embedding(self, token: int) -> dict[str, Any]:
         if token >= VOCAB:

@@ -9,10 +9,15 @@ from kvscope.model.api import Progress, Service, WeightDtype
 
 
 def load_service(
-    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
+    model: str | None,
+    device: str,
+    dtype: WeightDtype,
+    progress: Callable[[Progress], None],
+    compiled: bool = False,
+    max_tokens: int = 0,
 ) -> Service:
     """Like kvscope.model.service.load_service, of the default model."""
     progress(Progress("loading", 1, 4, "Waiting at the gate"))
     while not Path(model).exists():
         time.sleep(0.05)
-    return service.load_service(None, device, dtype, progress, compiled)
+    return service.load_service(None, device, dtype, progress, compiled, max_tokens)

@@ -21,14 +21,21 @@ class SlowService(ModelService):
 
 
 def load_service(
-    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
+    model: str | None,
+    device: str,
+    dtype: WeightDtype,
+    progress: Callable[[Progress], None],
+    compiled: bool = False,
+    max_tokens: int = 0,
 ) -> Service:
     """Like model.service.load_service. Every byte of a text is a token.
 
     Some runs end by a token of their own, but none of the model `endless`.
     """
     service = SlowService(
-        tiny_checkpoint(eos=() if model == "endless" else (0, 17, 45, 70), dtype=getattr(torch, dtype)), "cpu"
+        tiny_checkpoint(eos=() if model == "endless" else (0, 17, 45, 70), dtype=getattr(torch, dtype)),
+        "cpu",
+        max_tokens=max_tokens,
     )
     progress(Progress("ready", 1, 1, "tiny is ready"))
     return service

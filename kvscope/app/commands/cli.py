@@ -368,7 +368,7 @@ def run(
         _accept(terms)
         check_terms(chosen[0])
         with folder_for_figures(figures) if figures else nullcontext():
-            capture(settings.service, *chosen, request, out)
+            capture(settings.service, *chosen, request, out, settings.max_tokens)
             if figures:
                 click.echo(f"{figures}: {', '.join(write_figures(out, figures))}", err=True)
     except (Refused, CannotRead, CannotWrite) as refused:

@@ -112,6 +112,11 @@ def check_networks(_context: click.Context, _option: click.Parameter, values: tu
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Adds an option for each limit, with the default of its setting."""
     limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
+        "max_tokens": (
+            "N",
+            click.IntRange(0),
+            "Most tokens of a run, prompt and answer together; 0 derives it from the model's context and the memory.",
+        ),
         "max_open_runs": ("N", click.IntRange(1), "Most runs computed at once; further runs are queued."),
         "max_waiting": ("N", click.IntRange(0), "Most runs in the queue."),
         "max_waiting_by_client": ("N", click.IntRange(0), "Most queued runs of one client."),

@@ -15,13 +15,15 @@ from kvscope.model.log import frames as codec
 from kvscope.model.work_folder import whole_file
 
 
-def capture(service: str, model: str | None, device: str, dtype: str, request: RunRequest, out: Path) -> None:
+def capture(
+    service: str, model: str | None, device: str, dtype: str, request: RunRequest, out: Path, max_tokens: int = 0
+) -> None:
     """Runs `request` to its end and writes its frames to `out`, joined. Ctrl-C stops the run; its frames are written.
 
     The text goes to standard output as it is generated, everything else to standard error. Raises Refused, OSError.
     """
     with whole_file(out) as file:  # before the run: a file that cannot be written fails before minutes of work
-        loaded: Service = resolve(service)(model, device, dtype, _show, compiled=True)
+        loaded: Service = resolve(service)(model, device, dtype, _show, compiled=True, max_tokens=max_tokens)
         _clear_line()
         frames = _run(loaded, request)
         file.write(codec.join(frame.payload for frame in frames))

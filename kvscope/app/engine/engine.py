@@ -58,9 +58,8 @@ class Engine:
 
 def _work(settings: Settings, model: str | None, slot: int, folder: Path) -> Callable[[Any], None]:
     """Returns the function that the process of the engine in `slot` of this machine runs."""
-    spec = EngineSpec(
-        settings.service, model, settings.device, settings.dtype, settings.compile == "auto", folder=folder
-    )
+    compiled, longest = settings.compile == "auto", settings.max_tokens
+    spec = EngineSpec(settings.service, model, settings.device, settings.dtype, compiled, longest, folder=folder)
     if settings.ray:
         return partial(relay, spec=spec, cluster=Cluster(settings.ray, dict(settings.engine_resources)))
     if settings.device == "auto" and settings.engines > 1:

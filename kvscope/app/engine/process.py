@@ -50,6 +50,7 @@ class EngineSpec:
     """The model that an engine loads, and the resources that it uses.
 
     `service` names the loader, `module:function`. `compiled`: whether code may be compiled to make steps faster.
+    `max_tokens`: the most tokens of a run; 0 lets the engine derive it.
     `processors`: the processors that it may use; empty for all. `folder`: for temporary files, which the engine does
     not delete; None for the system's folder.
     """
@@ -59,6 +60,7 @@ class EngineSpec:
     device: str
     dtype: str
     compiled: bool = False
+    max_tokens: int = 0
     processors: tuple[int, ...] = ()
     folder: Path | None = None
 
@@ -191,9 +193,8 @@ def _beat(send: Sender) -> None:
 def _load(send: Sender, spec: EngineSpec) -> Service | None:
     try:
         load = resolve(spec.service)
-        loaded: Service = load(
-            spec.model, spec.device, spec.dtype, lambda progress: send(Loading(progress)), spec.compiled
-        )
+        words = spec.model, spec.device, spec.dtype
+        loaded: Service = load(*words, lambda each: send(Loading(each)), spec.compiled, spec.max_tokens)
         return loaded
     except Refused as refused:
         send(LoadFailed(refused.message))

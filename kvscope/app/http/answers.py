@@ -289,11 +289,17 @@ class Losses(TypedDict):
 
 
 class Cut(TypedDict):
-    """The first `limit` tokens of a prompt of `count` tokens."""
+    """The first `limit` tokens of a prompt of `count` tokens. `positions`: the most of a run, prompt and answer.
+
+    `row_ms`, `step_ms`: a row of prefill and a decode step, as measured so far; null before a measurement.
+    """
 
     tokens: list[Token]
     count: Count
     limit: Positive
+    positions: Positive
+    row_ms: Annotated[float, Field(ge=0)] | None
+    step_ms: Annotated[float, Field(ge=0)] | None
 
 
 class Plane(TypedDict):

@@ -20,7 +20,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.store.value_parts import Level
 from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Keeping, Refused, RunRequest
 from kvscope.model.by_hand.examples import Phase
-from kvscope.model.settings import MAX_CHANGES, MAX_NEW_TOKENS, Change, Encodable, PromptText, Sampling
+from kvscope.model.settings import MAX_CHANGES, MAX_POSITIONS, Change, Encodable, PromptText, Sampling
 
 MAX_BODY_BYTES = 128 * 1024
 """The longest prompt fits even if every character is written as two escapes of six bytes."""
@@ -58,7 +58,7 @@ class Typed(Prompt):
 class NewRun(Prompt, Sampling):
     """A run to start."""
 
-    max_new_tokens: int = Field(PLAIN_RUN.max_new_tokens, ge=1, le=MAX_NEW_TOKENS)
+    max_new_tokens: int = Field(PLAIN_RUN.max_new_tokens, ge=1, le=MAX_POSITIONS)
     reuse: bool = Field(
         PLAIN_RUN.reuse,
         description="read the beginning of the prompt from the cache if a run of the same client left it there, and "

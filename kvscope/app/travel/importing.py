@@ -27,7 +27,7 @@ from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_o
 from kvscope.model.api import Refused
 from kvscope.model.log.archive import MOST_FRAMES, MOST_VALUES, Archive, words_of
 from kvscope.model.log.check import LogCheck, ValuesCheck
-from kvscope.model.log.frames import MAX_FRAME_BYTES
+from kvscope.model.log.frames import MAX_OPENING_BYTES
 from kvscope.model.log.untrusted import BadFile, read_json
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -165,11 +165,11 @@ def _unpacked(packed: bytes, where: str) -> bytes:
     """Unpacks a part, up to the largest size of a frame."""
     inflate = zlib.decompressobj()
     try:
-        payload = inflate.decompress(_decoded(packed, where), MAX_FRAME_BYTES + 1)
+        payload = inflate.decompress(_decoded(packed, where), MAX_OPENING_BYTES + 1)
     except zlib.error:
         raise BadFile(where, "is not deflated") from None
-    if len(payload) > MAX_FRAME_BYTES:
-        raise BadFile(where, f"is larger than {MAX_FRAME_BYTES} bytes")
+    if len(payload) > MAX_OPENING_BYTES:
+        raise BadFile(where, f"is larger than {MAX_OPENING_BYTES} bytes")
     if not inflate.eof or inflate.unused_data:
         raise BadFile(where, "has extra bytes after its data")
     return payload

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from kvscope.model.log.check_serving import ServingCheck, tokens_of
-from kvscope.model.log.frames import MAX_FRAME_BYTES, VALUES, foreign_version
+from kvscope.model.log.frames import MAX_FRAME_BYTES, MAX_OPENING_BYTES, VALUES, foreign_version
 from kvscope.model.log.schema import (
     FRAMES,
     MOST_TOP,
@@ -76,8 +76,9 @@ class LogCheck:
         where = f"parts[{self._next}]"
         if self._closed:
             raise BadFile(where, "follows the end of the run")
-        if len(payload) > MAX_FRAME_BYTES:
-            raise BadFile(where, f"has {len(payload)} bytes; a frame has at most {MAX_FRAME_BYTES}")
+        most = MAX_FRAME_BYTES if self._next else MAX_OPENING_BYTES
+        if len(payload) > most:
+            raise BadFile(where, f"has {len(payload)} bytes; this frame has at most {most}")
         frame = layout(payload, where)
         kind = described(frame.metadata, where, self._next, self.run or None)
         kinds = KINDS_OF_A_RUN if self._serving is None else KINDS_OF_A_WORKLOAD

@@ -10,7 +10,7 @@ from kvscope.model.api import ChangedRequest, ForkRequest, Frame, Refused, TwinR
 from kvscope.model.log import frames
 from kvscope.model.log.recorder import now
 
-LARGEST_OPENING = frames.MAX_FRAME_BYTES - 512
+LARGEST_OPENING = frames.MAX_OPENING_BYTES - 512
 """Most bytes of a run's `open` frame. A fork or a study adds to it: a longer id, where it branched off, what it is
 about; less than 300 bytes with ids of 64 characters."""
 
@@ -73,10 +73,10 @@ def twin_study(request: TwinRequest) -> dict[str, Any]:
 
 def _opening(opening: bytes, run: str, changes: Mapping[str, Any]) -> Frame:
     frame = frames.relabel(opening, run, 0, {**changes, "created": now()})
-    if (size := len(frame.payload)) > frames.MAX_FRAME_BYTES:
+    if (size := len(frame.payload)) > frames.MAX_OPENING_BYTES:
         message = f"With what this would add, the first frame of the run's log would have {size:,} bytes; "
-        message += f"the limit is {frames.MAX_FRAME_BYTES:,}."
-        raise Refused("run", message, limit=frames.MAX_FRAME_BYTES, status=409)
+        message += f"the limit is {frames.MAX_OPENING_BYTES:,}."
+        raise Refused("run", message, limit=frames.MAX_OPENING_BYTES, status=409)
     return frame
 
 

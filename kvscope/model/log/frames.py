@@ -35,7 +35,9 @@ NAMES = ("F32", "I32", "F16", "U8")
 ORDER = tuple(DTYPES[name] for name in NAMES)
 """The same by their numpy names."""
 MAX_FRAME_BYTES = 65_536
-"""Largest size of a log's frame: simple-websocket truncates large sends."""
+"""Largest size of a log's frame, other than `open`."""
+MAX_OPENING_BYTES = 524_288
+"""Largest size of an `open` frame, which has all tokens of the prompt."""
 
 
 class BadFrame(ValueError):

@@ -10,9 +10,9 @@ from typing import Any
 
 from kvscope.model.api import Policy
 from kvscope.model.kv_cache import BLOCK_SIZE
-from kvscope.model.log.frames import MAX_FRAME_BYTES
+from kvscope.model.log.frames import MAX_FRAME_BYTES, MAX_OPENING_BYTES
 from kvscope.model.log.recorder import HEADER_ROOM, Shape, tiles
-from kvscope.model.settings import MAX_ASKS, MAX_PROMPT_TOKENS, MAX_WORKLOAD_TOKENS, ServingSettings
+from kvscope.model.settings import MAX_ASKS, MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS, ServingSettings
 
 TOKEN_BYTES = 160
 """Bytes of one token in a list: its text, bytes and numbers."""
@@ -22,6 +22,11 @@ STATE_BYTES, EVENTS_PER_REQUEST = 100, 8
 """Bytes of one request in a `pass` frame, without its blocks; and how many events it may have in a round."""
 NUMBER_BYTES = 5
 """Bytes of a block's number in a list."""
+
+
+def of_opening(tokens: int) -> int:
+    """Returns the bytes of the `open` frame of a prompt of so many tokens, and of the `close` frame."""
+    return min(MAX_FRAME_BYTES + tokens * TOKEN_BYTES, MAX_OPENING_BYTES) + HEADER_ROOM
 
 
 def of_steps(shape: Shape, first: int, prompt: int, last: int, chunk: int) -> int:
@@ -60,7 +65,7 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
     rounds = list(rounds)
     if len(rounds) == 1:
         missing = MAX_ASKS - len(prompts)
-        prompts, new = [*prompts, *[MAX_PROMPT_TOKENS] * missing], [*new, *[MAX_WORKLOAD_TOKENS] * missing]
+        prompts, new = [*prompts, *[MAX_WORKLOAD_PROMPT] * missing], [*new, *[MAX_WORKLOAD_TOKENS] * missing]
     size = 0
     for settings in rounds:
         # Each pass computes a chunk or a token of a request; an evicted request computes its rows a second time.

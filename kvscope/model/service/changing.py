@@ -11,17 +11,21 @@ from kvscope.model.api import ChangedRun, Refused
 from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
 from kvscope.model.service.limits import among, refusing_when_full, within
-from kvscope.model.settings import MAX_CHANGES, MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Change
+from kvscope.model.settings import MAX_CHANGES, Change
 
 PREPARED = 16
 """How many changed runs' prepared changes stay cached."""
 
 
 class Changing:
-    """`encode(text, chat)` returns the ids of a prompt. `info` describes the model as an `open` frame does."""
+    """`encode(text, chat)` returns the ids of a prompt. `info` describes the model as an `open` frame does.
+    `max_positions`: the most of a run.
+    """
 
-    def __init__(self, engine: Engine, encode: Callable[[str, bool], list[int]], info: dict[str, Any]):
-        self._engine, self._encode, self._info = engine, encode, info
+    def __init__(
+        self, engine: Engine, encode: Callable[[str, bool], list[int]], info: dict[str, Any], max_positions: int
+    ):
+        self._engine, self._encode, self._info, self._max_positions = engine, encode, info, max_positions
         self._prepared = lru_cache(PREPARED)(self._prepare)
 
     def of(self, run: ChangedRun | None) -> Changes | None:
@@ -35,7 +39,7 @@ class Changing:
 
         def encode(text: str) -> list[int]:
             ids = self._encode(text, run.chat)
-            within("changes.source", len(ids), 1, MAX_PROMPT_TOKENS, "its number of tokens ")
+            within("changes.source", len(ids), 1, self._max_positions - 1, "its number of tokens ")
             return ids
 
         try:
@@ -48,7 +52,7 @@ class Changing:
 
     def _check(self, where: str, change: Change, prompt: int) -> None:
         """Raises Refused if the model or the run lacks a layer, head or position that the change names."""
-        longest = prompt if change.op == "patch" else prompt + MAX_NEW_TOKENS
+        longest = prompt if change.op == "patch" else self._max_positions
         for name, count in {**change.counts(self._info), "position": longest}.items():
             if (value := getattr(change, name)) is not None:
                 among(f"{where}.{name}", value, count)

@@ -26,7 +26,7 @@ from kvscope.model.native.packed import Packed, pack
 from kvscope.model.pieces import pause
 from kvscope.model.service.gguf_facts import gguf_facts
 from kvscope.model.service.info import describe
-from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS
+from kvscope.model.service.longest import BROWSER_NEW_TOKENS, BROWSER_PROMPT_TOKENS
 from kvscope.model.transformer import Transformer
 from kvscope.model.work_folder import whole_file
 
@@ -126,13 +126,13 @@ def for_browser(
     details = json.dumps(beside, ensure_ascii=False).encode()
     parts = [file(_part(packed, start, size)) for start in range(0, size, PART_BYTES)]
     others = {"details": file(lambda: details), "wasm": file(lambda: wasm)}
-    positions = min(info["context"], MAX_PROMPT_TOKENS + MAX_NEW_TOKENS)
+    positions = min(info["context"], BROWSER_PROMPT_TOKENS + BROWSER_NEW_TOKENS)
     description = {
         "format": FORMAT,
         "model": {**info, "device": DEVICE},
         "limits": {
-            "prompt_tokens": min(MAX_PROMPT_TOKENS, positions - 1),
-            "new_tokens": MAX_NEW_TOKENS,
+            "prompt_tokens": min(BROWSER_PROMPT_TOKENS, positions - 1),
+            "new_tokens": BROWSER_NEW_TOKENS,
             "positions": positions,
         },
         "bytes": sum(each["bytes"] for each in (*parts, *others.values())),

@@ -16,7 +16,7 @@ from kvscope.model.held import GROUPED, LANES
 from kvscope.model.native.packed import ALIGNMENT
 from kvscope.model.native.products import KINDS
 from kvscope.model.service.info import OF_CONFIG
-from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS
+from kvscope.model.service.longest import BROWSER_NEW_TOKENS, BROWSER_PROMPT_TOKENS
 
 _LIKE_LLAMA = {"norm": "rms", "mlp": "swiglu", "positions": "rotary", "post_norms": False}
 """Properties of the families that a browser reads."""
@@ -56,7 +56,7 @@ def gguf_facts(most_bytes: int) -> dict[str, Any]:
         "used": sorted(USED),
         "neutral": NEUTRAL,
         "tokenizer": _tokenizer(),
-        "limits": {"prompt_tokens": MAX_PROMPT_TOKENS, "new_tokens": MAX_NEW_TOKENS, "bytes": most_bytes},
+        "limits": {"prompt_tokens": BROWSER_PROMPT_TOKENS, "new_tokens": BROWSER_NEW_TOKENS, "bytes": most_bytes},
     }
 
 

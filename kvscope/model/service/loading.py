@@ -22,18 +22,24 @@ log = logging.getLogger(__name__)
 
 
 def load_service(
-    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
+    model: str | None,
+    device: str,
+    dtype: WeightDtype,
+    progress: Callable[[Progress], None],
+    compiled: bool = False,
+    max_tokens: int = 0,
 ) -> ModelService:
     """Downloads a model if needed, loads it, and returns a service. `model` None is the default model.
 
     `device`: "auto", "auto:N", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: uses
-    native code on a CPU if available, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence if the
+    native code on a CPU if available, and CUDA graphs on a GPU. `max_tokens`: the most tokens of a run, prompt and
+    answer together; 0 derives it (`longest_run`). Raises `Refused` with one readable sentence if the
     model is not available.
     """
     chosen = pick_device(device)
     native, line = _native(chosen, dtype, compiled)
     checkpoint = load(model, progress, getattr(torch, dtype), grouped=native is not None)
-    service = ModelService(checkpoint, chosen, native, line)
+    service = ModelService(checkpoint, chosen, native, line, max_tokens)
     if compiled and chosen != "cpu":
         torch.cuda.set_device(torch.device(chosen).index or 0)  # graphs are recorded on the current device
         service.use_graphs()

@@ -25,6 +25,11 @@ class Taken:
         self.ms += timing.forward
         self.disturbed += bool(timing.conditions and timing.conditions.disturbed)
 
+    @property
+    def row_ms(self) -> float | None:
+        """Milliseconds of a row; None without rows."""
+        return self.ms / self.rows if self.rows else None
+
 
 @dataclass(slots=True)
 class Pace:

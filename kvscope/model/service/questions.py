@@ -33,7 +33,7 @@ from kvscope.model.service.changing import Changing
 from kvscope.model.service.for_browser import for_browser, native_code, store
 from kvscope.model.service.limits import alone, among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.service.pace import Pace
-from kvscope.model.settings import MAX_PROMPT_TOKENS, Sampling
+from kvscope.model.settings import Sampling
 from kvscope.model.small_cache import Form
 from kvscope.model.source.calls import step_calls
 from kvscope.model.source.listing import version as source_version
@@ -50,7 +50,7 @@ class Questions:
         self.info = info
         self.max_positions = max_positions
         self.pace = Pace()
-        self.changing = Changing(engine, self.encode, info)
+        self.changing = Changing(engine, self.encode, info, max_positions)
 
     def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
         """Returns the answer of the method `question`, computed with the changes of that run. Raises Refused."""
@@ -290,10 +290,14 @@ class Questions:
         }
 
     def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
-        """Returns the tokens of a prompt, as many as a run may have, and their full count. Raises Refused."""
+        """Returns the tokens of a prompt, as many as a run may have, their full count, the most positions of a run, and
+        what steps have taken. Raises Refused.
+        """
         not_too_long(prompt)
         ids, most = self.encode(prompt, chat), self.most_tokens
-        return {"tokens": [self.tokenizer.token(token) for token in ids[:most]], "count": len(ids), "limit": most}
+        tokens = [self.tokenizer.token(token) for token in ids[:most]]
+        sizes = {"count": len(ids), "limit": most, "positions": self.max_positions}
+        return {"tokens": tokens, **sizes, "row_ms": self.pace.prefill.row_ms, "step_ms": self.pace.decode.row_ms}
 
     def embedding(self, token: int) -> dict[str, Any]:
         """Compares a token's row of the embedding table with all others (docs/frames.md, Of the vocabulary).
@@ -388,4 +392,4 @@ class Questions:
     @property
     def most_tokens(self) -> int:
         """The most tokens of a prompt, so that at least one token can follow."""
-        return min(MAX_PROMPT_TOKENS, self.max_positions - 1)
+        return self.max_positions - 1

@@ -32,19 +32,19 @@ from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.eviction import staying
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenRecord
-from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED, linears, plain_product
 from kvscope.model.log import frames, schema, size
 from kvscope.model.log.derived import MOST_RECOMPUTED, changed_opening, fork_opening, forked, study_opening, twin_study
-from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
+from kvscope.model.log.recorder import Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.native import Native
 from kvscope.model.service.info import describe
 from kvscope.model.service.limits import alone, among, fits_the_log, not_too_long, refusing_when_full, within
+from kvscope.model.service.longest import longest_run
 from kvscope.model.service.questions import Questions
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Reported, Workload
-from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Sampling
+from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
 
 IDLE_S = 0.005
@@ -57,15 +57,17 @@ CAPACITY_BYTES = 2 << 30
 class ModelService(Questions):
     """One model, one engine and the recorders of its active runs; also answers `Questions`."""
 
-    def __init__(self, checkpoint: Checkpoint, device: str, native: Native | None = None, compiled: str = ""):
+    def __init__(
+        self, checkpoint: Checkpoint, device: str, native: Native | None = None, compiled: str = "", max_tokens: int = 0
+    ):
+        """`max_tokens`: the most tokens of a run, prompt and answer together; 0: as `longest_run` says."""
         config = checkpoint.config
         products = native.products if native else plain_product
         transformer = Transformer.from_weights(config, checkpoint.weights, device, products)
         position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * COMPUTED.itemsize
         capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
-        half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
+        longest = longest_run(config, capacity, max_tokens)
         # The same number of positions stays reserved, so that any rows of a run can be computed again.
-        longest = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
         engine = Engine(transformer, capacity=capacity, reserve=longest, eos=checkpoint.tokenizer.eos, device=device)
         super().__init__(engine, checkpoint.tokenizer, describe(checkpoint, transformer, device), longest)
         if native:
@@ -107,35 +109,36 @@ class ModelService(Questions):
     ) -> int:
         """Returns the most bytes that the log of this request can have. Raises Refused for an invalid request."""
         shape, chunk = Shape.of(self.info), self.engine.scheduler.prefill_chunk
-        around = frames.MAX_FRAME_BYTES + HEADER_ROOM  # the `open` and `close` frames
         match request:
             case RunRequest():
                 not_too_long(request.prompt)
                 prompt = min(len(self.encode(request.prompt, request.chat)), self.most_tokens)
                 last = min(prompt + request.max_new_tokens, self.max_positions)
-                return around + size.of_steps(shape, 0, prompt, last, chunk)
+                return size.of_opening(prompt) + size.of_steps(shape, 0, prompt, last, chunk)
             case ForkRequest():
                 opened = frames.header(request.frames[0]).data
                 prompt = len(opened["tokens"])
                 last = min(prompt + opened["limits"]["max_new_tokens"], self.max_positions)
                 copied = sum(len(payload) for payload in request.frames) + len(request.frames) * size.TOKEN_BYTES
-                return around + copied + size.of_steps(shape, request.position, prompt, last, chunk)
+                return size.of_opening(0) + copied + size.of_steps(shape, request.position, prompt, last, chunk)
             case ChangedRequest():
                 opened = frames.header(request.frames[0]).data
                 prompt = len(opened["tokens"])
                 last = min(prompt + opened["limits"]["max_new_tokens"], self.max_positions)
-                return around + size.of_steps(shape, 0, prompt, last, chunk)
+                return size.of_opening(prompt) + size.of_steps(shape, 0, prompt, last, chunk)
             case TwinRequest():
+                opened = frames.header(request.frames[0]).data
                 step = size.of_step(shape, self.max_positions)
                 if request.keeping:
                     step += size.of_kept(self.info, request.keeping.policy, self.max_positions)
-                return around + (len(request.frames) - 1) * step
+                return size.of_opening(len(opened["tokens"])) + (len(request.frames) - 1) * step
             case BeamRequest():
-                return around + size.of_beams(request.beams, request.length)
+                return size.of_opening(len(request.ids)) + size.of_beams(request.beams, request.length)
             case WorkloadRequest():
                 asked = tokenized(request.workload, self.tokenizer, self.max_positions, self.info["layers"])
                 prompts, new = [len(each.ids) for each in asked], [each.max_new_tokens for each in asked]
-                return around + size.of_workload(prompts, new, request.workload.rounds, self.engine.cache.blocks)
+                rounds, blocks = request.workload.rounds, self.engine.cache.blocks
+                return size.of_opening(sum(prompts)) + size.of_workload(prompts, new, rounds, blocks)
 
     def start(self, request: RunRequest) -> list[Frame]:
         """Tokenizes and admits a run; returns its `open` frame. Raises Refused."""
@@ -147,7 +150,7 @@ class ModelService(Questions):
             raise Refused("prompt", message, limit=most, status=413)
         if not ids:
             raise Refused("prompt", "The prompt is empty; it must have at least one token.")
-        new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
+        new, room = request.max_new_tokens, self.max_positions - len(ids)
         within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
         own = self._runs_of(request.owner)
         holders = own if request.reuse else []

@@ -6,7 +6,7 @@ from kvscope.model.api import Refused
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
-from kvscope.model.settings import MAX_PROMPT_TOKENS, Ask, Join, Workload
+from kvscope.model.settings import MAX_WORKLOAD_PROMPT, Ask, Join, Workload
 
 
 def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, layers: int) -> list[Tokenized]:
@@ -50,9 +50,9 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
     else:
         text = f"{system}\n\n{ask.prompt}" if system else ask.prompt
     ids = tokenizer.encode(text, special=tokenizer.has_chat, field=field)
-    if not 0 < len(ids) <= MAX_PROMPT_TOKENS:
-        message = f"{field} has {len(ids):,} tokens; it must have 1 to {MAX_PROMPT_TOKENS:,}."
-        raise Refused(field, message, limit=MAX_PROMPT_TOKENS)
+    if not 0 < len(ids) <= MAX_WORKLOAD_PROMPT:
+        message = f"{field} has {len(ids):,} tokens; it must have 1 to {MAX_WORKLOAD_PROMPT:,}."
+        raise Refused(field, message, limit=MAX_WORKLOAD_PROMPT)
     return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms, ask.cancel_tokens, ask.retry_of)
 
 

@@ -59,7 +59,10 @@ def test_a_model_with_terms_runs_once_they_are_accepted(tmp_path: Path, monkeypa
     [
         (["run", "", "--out", "OUT"], "prompt is empty"),
         (["run", "abc", "--out", "OUT", "--temperature", "nan"], "temperature is NaN; it must be"),
-        (["run", "abc", "--out", "OUT", "--max-new-tokens", "257"], "max_new_tokens is 257; it must be from 1 to 256"),
+        (
+            ["run", "abc", "--out", "OUT", "--max-new-tokens", "8193"],
+            "max_new_tokens is 8,193; it must be from 1 to 8,192",
+        ),
         (["run", "abc", "--out", "OUT", "--model", "refused"], "truncated"),
         (["run", "abc", "--out", "OUT/below"], "No such file"),
         (["run", "abc", "--out", "OUT", "--figures", "OUT/below"], "out/below cannot be written: No such file"),

@@ -31,7 +31,7 @@ from multiprocessing import Pipe
 from kvscope.app.engine import process as engine_process
 from kvscope.model.api import Refused
 
-def loader(model, device, dtype, progress, compiled):
+def loader(model, device, dtype, progress, compiled, max_tokens):
     print("torch" in sys.modules, os.environ.get("OMP_WAIT_POLICY"))
     raise Refused("model", "only asked")
 

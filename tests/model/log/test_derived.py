@@ -7,7 +7,7 @@ import pytest
 
 from kvscope.model.api import ForkRequest, Frame, Refused
 from kvscope.model.log.derived import LARGEST_OPENING, MOST_RECOMPUTED, forked, study_opening
-from kvscope.model.log.frames import MAX_FRAME_BYTES, encode, header
+from kvscope.model.log.frames import MAX_OPENING_BYTES, encode, header
 
 LONGEST = "0123456789abcdef" * 4
 """As long as an id of a run may be."""
@@ -37,7 +37,7 @@ def fork(payload: bytes) -> list[Frame]:
 
 def test_a_fork_of_the_largest_run_fits() -> None:
     made, step = fork(opening(LARGEST_OPENING))
-    assert LARGEST_OPENING < len(made.payload) <= MAX_FRAME_BYTES
+    assert LARGEST_OPENING < len(made.payload) <= MAX_OPENING_BYTES
     parent = {"run": LONGEST, "position": MOST, "token": MOST, "recomputed": MOST_RECOMPUTED}
     assert header(made.payload).data["parent"] == parent
     assert header(step.payload).data["token"]["forced"]
@@ -50,15 +50,15 @@ def test_a_fork_of_the_largest_run_fits() -> None:
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_of_the_largest_run_fits(study: dict[str, object]) -> None:
     made = study_opening(opening(LARGEST_OPENING), LONGEST, study, MOST)
-    assert LARGEST_OPENING < len(made.payload) <= MAX_FRAME_BYTES
+    assert LARGEST_OPENING < len(made.payload) <= MAX_OPENING_BYTES
     data = header(made.payload).data
     assert (data["study"], data["parent"], data["limits"]["max_new_tokens"]) == (study, None, MOST)
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_what_an_older_log_has_no_room_for_is_refused(study: dict[str, object]) -> None:
-    full = opening(MAX_FRAME_BYTES)
+    full = opening(MAX_OPENING_BYTES)
     for derive in (lambda: fork(full), lambda: study_opening(full, LONGEST, study, 5)):
-        with pytest.raises(Refused, match=r"would have 65,\d{3} bytes; the limit is 65,536\.$") as refused:
+        with pytest.raises(Refused, match=r"would have 52\d,\d{3} bytes; the limit is 524,288\.$") as refused:
             derive()
-        assert (refused.value.field, refused.value.limit, refused.value.status) == ("run", MAX_FRAME_BYTES, 409)
+        assert (refused.value.field, refused.value.limit, refused.value.status) == ("run", MAX_OPENING_BYTES, 409)

@@ -113,7 +113,7 @@ PATCH = {"site": "residual", "op": "patch", "layer": 0}
         ({"site": "mlp", "op": "zero", "layer": 2}, "layer"),
         ({"site": "head", "op": "zero", "layer": 0, "head": 4}, "head"),
         ({"site": "v", "op": "zero", "layer": 0, "head": 2}, "head"),
-        ({"site": "token", "op": "zero", "position": 500}, "position"),
+        ({"site": "token", "op": "zero", "position": 512}, "position"),
         ({**PATCH, "source": "The cat"}, "source"),
         ({**PATCH, "source": "The cat sat!", "position": 12}, "position"),
         ({**PATCH, "source": "The cat sat!", "from_step": 1}, "from_step"),

@@ -9,7 +9,7 @@ import torch
 
 from kvscope.model.api import ReadmitRequest, RunRequest
 from kvscope.model.log import frames
-from kvscope.model.service import ModelService
+from kvscope.model.service import ModelService, limits
 from kvscope.model.service import service as service_module
 from kvscope.model.settings import MAX_PROMPT_CHARS, Ask, Sampling, ServingSettings
 from tests.support.changed_logs import checked
@@ -81,6 +81,10 @@ class TestLog:
         assert sum(stored.values()) == made.info["weight_bytes"]  # nothing is held twice
 
 
+ROOM = 512 - len(encoded())
+"""Most new tokens after the usual prompt: the model's context is 512."""
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("asked", "field", "limit", "status"),
@@ -89,8 +93,8 @@ class TestRefusals:
             (request(prompt="x" * (MAX_PROMPT_CHARS + 1)), "prompt", MAX_PROMPT_CHARS, 413),
             (request(prompt="x" * 512), "prompt", 511, 413),
             (request(prompt="x" * 511, max_new_tokens=2), "max_new_tokens", 1, 422),
-            (request(max_new_tokens=0), "max_new_tokens", 256, 422),
-            (request(max_new_tokens=257), "max_new_tokens", 256, 422),
+            (request(max_new_tokens=0), "max_new_tokens", ROOM, 422),
+            (request(max_new_tokens=ROOM + 1), "max_new_tokens", ROOM, 422),
         ],
     )
     def test_what_is_out_of_range_is_named_with_its_limit(
@@ -106,11 +110,12 @@ class TestRefusals:
     def test_the_longest_prompt_and_answer_are_taken(self) -> None:
         made = service()
         made.start(request("long", "x" * 511, max_new_tokens=1))
-        made.start(request("many", max_new_tokens=256))
+        made.start(request("many", max_new_tokens=ROOM))
         log = finish(made)
         assert {data["reason"] for data in datas(log, "close")} == {"length"}
 
-    def test_a_prompt_whose_log_would_not_fit_a_frame_is_refused(self) -> None:
+    def test_a_prompt_whose_log_would_not_fit_a_frame_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(limits, "LARGEST_OPENING", 65_024)
         made = wordy_service()
         error = refusal(made.start, request(prompt="\\" * 8000))
         assert (error.field, error.status, "limit is 65,024" in str(error)) == ("prompt", 413, True)

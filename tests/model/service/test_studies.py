@@ -12,7 +12,7 @@ import torch
 from kvscope.model.api import BeamRequest, Frame, Keeping, Policy, Refused, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.archive import Archive
-from kvscope.model.service import ModelService
+from kvscope.model.service import ModelService, limits
 from kvscope.model.service import service as service_module
 from kvscope.model.settings import MAX_PROMPT_CHARS, Sampling
 from tests.support.changed_logs import checked
@@ -32,6 +32,13 @@ from tests.support.tiny_runs import (
     twin_of,
     wordy_service,
 )
+
+
+@pytest.fixture
+def small_openings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds of `open` frames that a prompt of 8,192 characters can reach."""
+    monkeypatch.setattr(frames, "MAX_OPENING_BYTES", 65_536)
+    monkeypatch.setattr(limits, "LARGEST_OPENING", 65_536 - 512)
 
 
 def longest_start(made: ModelService) -> list[Frame]:
@@ -116,7 +123,9 @@ class TestFork:
         assert chosen(log) == chosen(parent)
         check_cache(made.engine)
 
-    def test_a_run_as_long_as_any_that_is_taken_has_forks_that_can_be_read_from_a_file(self) -> None:
+    def test_a_run_as_long_as_any_that_is_taken_has_forks_that_can_be_read_from_a_file(
+        self, small_openings: None
+    ) -> None:
         made = wordy_service()
         log = longest_start(made) + finish(made)
         assert len(log[0].payload) > 64_500
@@ -125,14 +134,14 @@ class TestFork:
             assert datas(log, "open")[0]["parent"]["run"] == ("a" if not generation else f"{generation - 1}".zfill(64))
             checked(list(Archive(memoryview(frames.join(payloads(log)))).frames()))
 
-    def test_a_log_without_room_for_a_forks_first_frame_is_refused_in_a_sentence(self) -> None:
+    def test_a_log_without_room_for_a_forks_first_frame_is_refused_in_a_sentence(self, small_openings: None) -> None:
         """Older logs may fill theirs to the last byte."""
         made = wordy_service()
         log = longest_start(made) + finish(made)
         opened = datas(log, "open")[0]
-        longer = opened["prompt"] + "x" * (frames.MAX_FRAME_BYTES - len(log[0].payload))
+        longer = opened["prompt"] + "x" * (frames.MAX_OPENING_BYTES - len(log[0].payload))
         log[0] = frames.relabel(log[0].payload, "a", 0, {"prompt": longer})
-        assert len(log[0].payload) == frames.MAX_FRAME_BYTES
+        assert len(log[0].payload) == frames.MAX_OPENING_BYTES
         for derive in (
             lambda: made.fork(fork_of(log, 2, 33)),
             lambda: made.twin(twin_of(log, "none")),

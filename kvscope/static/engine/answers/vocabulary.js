@@ -25,7 +25,8 @@ export function tokens({ tokenizer, limits }, _log, { prompt, chat = false }) {
   someText("prompt", prompt, MOST_PROMPT_CHARS);
   const ids = chat ? tokenizer.encodeChat(prompt) : tokenizer.encode(prompt);
   const limit = limits.prompt_tokens;
-  return { value: { tokens: ids.slice(0, limit).map(tokenizer.token), count: ids.length, limit } };
+  const sizes = { count: ids.length, limit, positions: limits.positions, row_ms: null, step_ms: null };
+  return { value: { tokens: ids.slice(0, limit).map(tokenizer.token), ...sizes } };
 }
 
 /** `GET /api/embedding?token=` */

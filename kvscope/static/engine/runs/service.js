@@ -4,6 +4,7 @@
  */
 
 import { msg } from "../../shared/words/msg.js";
+import { within } from "../answers/bounds.js";
 import { createRecorder } from "../log/recorder.js";
 import { Refused } from "../refused.js";
 import { BLOCK_SIZE, CacheFull, createCache } from "./cache.js";
@@ -141,6 +142,7 @@ export function createService({ model, info, cost, limits, tokenizer, editsOf, o
     /** Admits a run of a prompt.  @throws {Refused} */
     start({ run, prompt, chat, max_new_tokens: newTokens, reuse, created, ...settings }) {
       const ids = idsOf(prompt, chat);
+      within("max_new_tokens", newTokens, 1, Math.min(limits.new_tokens, limits.positions - ids.length));
       const admitted = admit({ run, ids, prompt: ids.length, settings, newTokens, seq: 0, reuse });
       const opening = {
         ...{ model: info, prompt, chat, sampling: settings, ids },

@@ -14,6 +14,7 @@ import { useNumbers } from "../parts/use-numbers.js";
 import { useReadiness } from "../parts/use-readiness.js";
 import { LoopPicture } from "./loop-picture.js";
 import { Measured } from "./measured.js";
+import { RealRun } from "./real-run.js";
 import { loopOf, someSteps } from "./rows.js";
 
 const FIRST = { n: "512", k: "512", run: "" };
@@ -48,7 +49,9 @@ export function Page({ known, client, theme, setTheme }) {
     <${LoopPicture} prompt=${n} added=${k} loop=${loop} />
     <div class="grid">
       <${Steps} n=${n} k=${k} />
-      <${Measured} key=${run} id=${run} client=${client} ready=${readiness.state === "ready"} use=${use} />
+      <${Measured} key=${run} id=${run} client=${client} ready=${readiness.state === "ready"} use=${use}>
+        ${readiness.state === "ready" && html`<${RealRun} client=${client} model=${readiness.model} prompt=${n} added=${k} onRun=${(id) => put("run", id)} />`}
+      <//>
       <${Misprints} n=${n} k=${k} />
     </div>
   <//>`;

@@ -15,7 +15,7 @@ export const NUMBERS = [
     title: msg`1 keeps every token`,
   },
   { name: "seed", label: msg`seed`, term: "seed", step: 1, width: 5, drawn: true },
-  { name: "max_new_tokens", label: msg`new tokens`, step: 1, width: 3, drawn: false },
+  { name: "max_new_tokens", label: msg`new tokens`, step: 1, width: 5, drawn: false },
 ];
 
 /**

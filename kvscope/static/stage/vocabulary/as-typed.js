@@ -2,8 +2,10 @@
 
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
-import { integer, tokenText } from "../../shared/facts/format.js";
+import { bytesShort, fixed, integer, tokenText } from "../../shared/facts/format.js";
+import { runCost } from "../../shared/facts/run-cost.js";
 import { mostOf } from "../../shared/log/limits.js";
+import { Badge } from "../../shared/ui/badge.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Token } from "../../shared/ui/token.js";
 import { walkButtons } from "../../shared/ui/walk-buttons.js";
@@ -34,6 +36,7 @@ export function AsTyped({ state, client }) {
   const most = mostOf(limits, "run", "prompt");
   return html`<section class="as-typed stack" aria-label=${msg`The prompt as tokens`}>
     <p role="status">${isRequested ? (problem?.message ?? (shown ? countText(shown) : msg`Splitting the prompt into tokens…`)) : waitingText(length, most)}</p>
+    ${shown?.count > 0 && here.readiness.model && html`<${Cost} model=${here.readiness.model} shown=${shown} added=${state.maxNewTokens} />`}
     ${
       shown?.count > 0 &&
       html`<div
@@ -50,6 +53,21 @@ export function AsTyped({ state, client }) {
     }
     ${opened && html`<${Fetched} of=${DIALOG} token=${opened} state=${here} client=${client} onClose=${() => setOpened(null)} />`}
   </section>`;
+}
+
+/** What the run will take, or why it cannot be run. */
+function Cost({ model, shown, added }) {
+  const room = shown.positions - shown.count;
+  if (shown.count > shown.limit) return null;
+  if (added > room)
+    return html`<p class="word-bad">${msg`After this prompt, at most ${integer(room)} new tokens fit: a run has at most ${integer(shown.positions)} tokens in all.`}</p>`;
+  const { bytes, seconds } = runCost(model, shown, shown.count, added);
+  const size = bytesShort(bytes);
+  return html`<p class="muted">${
+    seconds === null
+      ? msg`With ${integer(added)} new tokens, the run stores about ${size}.`
+      : msg`With ${integer(added)} new tokens, the run stores about ${size} and computes for about ${fixed(seconds, seconds < 10 ? 1 : 0)} s.`
+  } <${Badge} origin="estimated" /></p>`;
 }
 
 function waitingText(length, most) {
