@@ -163,7 +163,7 @@ class ServingSettings(Settings):
     contiguous: Contiguous | None = None
 
 
-Site = Literal["token", "head", "attention", "mlp", "layer", "residual", "k", "v"]
+Site = Literal["token", "head", "attention", "mlp", "layer", "residual", "k", "v", "expert"]
 """The parts of the model that a run can change (model.activations.change.PLACES)."""
 
 Op = Literal["zero", "mean", "scale", "patch", "steer"]
@@ -177,7 +177,12 @@ class Change(Settings):
     op: Op
     layer: Annotated[int | None, Field(ge=0, lt=MAX_LAYERS, description="not of a token")] = None
     head: Annotated[
-        int | None, Field(ge=0, lt=MAX_LAYERS, description="of head, k and v; of k and v it is the K/V head")
+        int | None,
+        Field(
+            ge=0,
+            lt=MAX_LAYERS,
+            description="of head, k, v, expert; of k and v it is the K/V head, of expert its number",
+        ),
     ] = None
     position: Annotated[int | None, Field(ge=0, le=MAX_POSITIONS, description="null: all")] = None
     from_step: Annotated[int, Field(ge=0, le=MAX_POSITIONS, description="the first step whose rows are changed")] = 0
@@ -191,7 +196,7 @@ class Change(Settings):
     def _fits(self) -> Change:
         needed = {
             "layer": self.site != "token",
-            "head": self.site in ("head", "k", "v"),
+            "head": self.site in ("head", "k", "v", "expert"),
             "source": self.op in ("patch", "steer"),
             "away": self.op == "steer",
         }
@@ -199,12 +204,16 @@ class Change(Settings):
             if (getattr(self, name) is not None) != needs:
                 kind = "missing" if needs else "not_of_change"
                 raise PydanticCustomError(kind, "{member}", {"member": f".{name}"})
+        if self.site == "expert" and self.op not in ("zero", "scale"):
+            raise PydanticCustomError("not_of_expert", "{member}", {"member": ".op"})
         if self.site == "token" and self.position is None:
             raise PydanticCustomError("missing", "{member}", {"member": ".position"})
         return self
 
     def counts(self, model: Mapping[str, Any]) -> dict[str, int]:
-        """Returns the numbers of layers and heads at this site. `model`: described as in an `open` frame."""
+        """Returns the numbers of layers, and of heads or experts at this site. `model`: as in an `open` frame."""
+        if self.site == "expert":
+            return {"layer": model["layers"], "head": model["experts"]["count"] if model["experts"] else 0}
         return {"layer": model["layers"], "head": model["kv_heads" if self.site in ("k", "v") else "heads"]}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -17,6 +17,9 @@ PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 """In a Hugging Face folder, the file with all weights, or the one that names the files."""
+EXPERTS = "tiny-random-experts"
+"""A small model with experts, whose weights are random (kvscope/model/checkpoint/random_experts.py)."""
+SHOWS_EXPERTS = "8 experts in each MLP; small, its weights are random, so its text means nothing"
 _CACHED = "models--"
 LONGEST_HEADER = 100 * 10**6
 """Largest size in bytes of the JSON header of a safetensors file; the library has the same limit."""
@@ -26,10 +29,10 @@ LONGEST_HEADER = 100 * 10**6
 class Source:
     """Where a model comes from.
 
-    `name`: the name that its runs show. `path`: its file or folder; None for a hub id, and for a packaged model.
+    `name`: the name that its runs show. `path`: its file or folder; None for a hub id, a packaged and a made model.
     """
 
-    kind: Literal["packaged", "folder", "file", "hub"]
+    kind: Literal["packaged", "folder", "file", "hub", "made"]
     name: str
     path: Path | None = None
     packaged: Packaged | None = None
@@ -61,6 +64,8 @@ def find(model: str | None) -> Source:
         return Source("file", name_of(path), path)
     if model in PACKAGED:
         return Source("packaged", model, packaged=PACKAGED[model])
+    if model == EXPERTS:
+        return Source("made", EXPERTS)
     if path.suffix != ".gguf" and HUB_ID.fullmatch(model):
         return Source("hub", model)
     raise Refused(
@@ -104,6 +109,8 @@ def known(source: Source) -> Known:
                 return Known(sum(part.stat().st_size for part in _parts(file)))
             case Source("hub"):
                 return Known(is_here=False)
+            case Source("made"):  # with the tokenizer of the default model
+                return replace(_of_package(DEFAULT), parameters=None, licence=None, sha256=None, shows=SHOWS_EXPERTS)
             case _:
                 raise AssertionError(source)
     except (OSError, ValueError):

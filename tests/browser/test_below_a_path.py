@@ -27,9 +27,9 @@ from tests.support.viewer import Viewer, kind
 MOST_SESSIONS = 1
 """So many of the Gallery's are opened."""
 NO_PAGES = ("static/", "api/", "oembed", "socket.io")
-EMBEDS = ("embed/memory", "embed/serving", "embed/by-hand/a", "embed/by-hand/b")
+EMBEDS = ("embed/memory", "embed/serving", "embed/by-hand/a", "embed/by-hand/b", "embed/by-hand/c")
 """Pages that no other page links to."""
-PAGES = {"", "memory", "serving", "gallery", "by-hand/a", "by-hand/b"}
+PAGES = {"", "memory", "serving", "gallery", "by-hand/a", "by-hand/b", "by-hand/c"}
 ADDRESSES = """() => {
   const named = [...document.querySelectorAll("[href]:not([rel=alternate]),[src],[action]")].flatMap((element) =>
     ["href", "src", "action"].map((name) => element.getAttribute(name)).filter(Boolean));

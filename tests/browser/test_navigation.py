@@ -39,6 +39,7 @@ def starts(page: Page, server: Server, run: str) -> dict[str, str | None]:
         f"?run={run}#view=intro": "Stage",
         "by-hand/a": "By hand",
         "by-hand/b": "By hand",
+        "by-hand/c": "By hand",
         "memory": "Memory",
         "serving": "Serving",
         "gallery": "Gallery",

@@ -313,14 +313,21 @@ def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(sta
     differs = found_in(says, r"K differs by at most (\S+) and V by at most (\S+) ")
     for text, name in zip(differs.groups(), ("k", "v"), strict=True):
         assert small(text) == pytest.approx(float(np.abs(values[name] - values[f"{name}_again"]).max()), rel=0.06)
-    group = part.get_by_role("group", name="Numbers of K and V; arrow keys select one")
+    group = part.get_by_role("group", name=re.compile("Numbers of the step; arrow keys select one"))
     group.focus()
     for key in ["ArrowDown"] * 3 + ["ArrowRight"] * 5:
         stage.page.keyboard.press(key)
     reading = group.get_by_role("status").inner_text().replace("\u2212", "-")
-    read = found_in(reading, r"position 3, .*number 5:\s+(\S+) cached, (\S+) computed again")
-    assert abs(float(read[1]) - float(values["k"][3, 5])) <= 5.1e-7
-    assert abs(float(read[2]) - float(values["k_again"][3, 5])) <= 5.1e-7
+    read = found_in(reading, r"K of .*position 3\), number 5:\s+(\S+) computed again; (\S+) in the cache")
+    assert abs(float(read[1]) - float(values["k_again"][3, 5])) <= 5.1e-7
+    assert abs(float(read[2]) - float(values["k"][3, 5])) <= 5.1e-7
+    for _ in range(3):  # V, S, A
+        stage.page.keyboard.press("PageDown")
+    reading = group.get_by_role("status").inner_text().replace("\u2212", "-")
+    read = found_in(reading, r"A = softmax\(S\), query .*position 3\), key .*\(3\):\s+(\S+) now; (\S+) in a pass")
+    assert abs(float(read[1]) - float(values["weights_again"][3, 3])) <= 5.1e-7
+    earlier = values.get("weights_before", values["weights_again"])
+    assert abs(float(read[2]) - float(earlier[3, 3])) <= 5.1e-7
 
 
 def test_what_is_asked_of_the_cache_is_answered_by_the_engine(stage: Stage, run: str) -> None:

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint import load
 from kvscope.model.packaged import DEFAULT, GEMMA
-from kvscope.model.sources import Known, find, known
+from kvscope.model.sources import EXPERTS, Known, find, known
 from tests.support.tiny_files import write_folder, write_gguf
 
 
@@ -88,3 +88,11 @@ def test_an_index_of_nothing_or_of_files_elsewhere_says_nothing(tmp_path: Path, 
     folder.mkdir()
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": parts}))
     assert known(find(str(folder))) == Known()
+
+
+def test_the_model_with_random_experts_says_that_it_is_random() -> None:
+    source = find(EXPERTS)
+    assert (source.kind, source.name) == ("made", "tiny-random-experts")
+    said = known(source)
+    assert "random" in said.shows
+    assert (said.licence, said.parameters) == (None, None)

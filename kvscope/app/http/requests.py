@@ -195,6 +195,9 @@ class ByHandQuery(Query):
     w_k2: str = Field("", max_length=4096)
     w_v2: str = Field("", max_length=4096)
     w_o: str = Field("", max_length=4096)
+    w_gate: str = Field("", max_length=4096, description="of the MLP, if the example has one, as `w_up` and `w_down`")
+    w_up: str = Field("", max_length=4096)
+    w_down: str = Field("", max_length=4096)
     lm_head: str = Field("", max_length=4096)
 
 

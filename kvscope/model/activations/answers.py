@@ -9,6 +9,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from kvscope.model.activations.observe import Observed, observe
+from kvscope.model.api import MAX_COMPARED
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
 from kvscope.model.transformer import Block, Experts
@@ -17,6 +18,8 @@ OF_HEAD = ("q_rot", "scores", "weights", "mixed")
 """Hook points of a block's attention for a head's values with the cache …"""
 OF_HEAD_AGAIN = ("q_rot", "k_rot", "v", "mixed")
 """… and without it."""
+OF_LAYER = ("attn.normed", "attn.change", "resid_mid", "mlp.hidden", "resid_out")
+"""Hook points of a whole block with which a decode step is shown; a block with experts lacks `mlp.hidden`."""
 
 
 def head_values(engine: Engine, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
@@ -33,12 +36,26 @@ def algebra_values(engine: Engine, ids: list[int], layer: int, head: int) -> byt
     """Computes the last row of `ids` in one query head twice, with the cache and without it.
 
     With the cache only that row is new: the values are as in `head_values`. Without it, one pass over all tokens gives
-    `q_again`, `k_again`, `v_again` and `output_again`, each [K, Dh], a row for every token. Raises CacheFull.
+    `q_again`, `k_again`, `v_again` and `output_again`, each [K, Dh], a row for every token. For at most `MAX_COMPARED`
+    tokens also `scores_again` and `weights_again` [K, K], and for each of `OF_LAYER` the new row with the cache [1, D]
+    and all rows without it, `…_again` [K, D]. One more pass, over the tokens before the last, gives the older rows as
+    they were before, `…_before` [K - 1, …], of those that differ in any bit from `…_again`. Raises CacheFull.
     """
     config = engine.transformer.config
-    again = observe(engine, ids, 0, _in_attention(layer, OF_HEAD_AGAIN))
-    cached = observe(engine, ids, len(ids) - 1, _in_attention(layer, OF_HEAD), cache_of=[layer])
-    return _save(_head(cached, config, layer, head) | _head_again(again, config, layer, head))
+    whole = len(ids) <= MAX_COMPARED
+    of_layer = [name for name in OF_LAYER if whole and f"blocks.{layer}.{name}" in engine.runner.points]
+    points = [f"blocks.{layer}.{name}" for name in of_layer]
+    of_head = points + _in_attention(layer, tuple({*OF_HEAD, *OF_HEAD_AGAIN}) if whole else OF_HEAD_AGAIN)
+    again = _all_rows(observe(engine, ids, 0, of_head), config, layer, head)
+    cached = observe(engine, ids, len(ids) - 1, points + _in_attention(layer, OF_HEAD), cache_of=[layer])
+    values = _head(cached, config, layer, head) | {name: cached.block(layer)[name] for name in of_layer}
+    values |= {f"{name}_again": value for name, value in again.items()}
+    if whole and len(ids) > 1:
+        before = _all_rows(observe(engine, ids[:-1], 0, of_head), config, layer, head)
+        for name, value in before.items():
+            if name not in ("k", "v") and not torch.equal(value, again[name][:-1, : value.shape[1]]):
+                values[f"{name}_before"] = value
+    return _save(values)
 
 
 def block_values(engine: Engine, ids: list[int], layer: int) -> bytes:
@@ -81,14 +98,20 @@ def _head(observed: Observed, config: ModelConfig, layer: int, head: int) -> dic
     }
 
 
-def _head_again(observed: Observed, config: ModelConfig, layer: int, head: int) -> dict[str, Tensor]:
-    kv_head, block = head // config.group, observed.block(layer)
-    return {
-        "q_again": block["attn.q_rot"][:, head],
-        "k_again": block["attn.k_rot"][:, kv_head],
-        "v_again": block["attn.v"][:, kv_head],
-        "output_again": block["attn.mixed"][:, head],
+def _all_rows(observed: Observed, config: ModelConfig, layer: int, head: int) -> dict[str, Tensor]:
+    """Returns the observed values of one query head and of the whole block by name, a row for every token."""
+    kv_head, place = divmod(head, config.group)
+    block = observed.block(layer)
+    rows = {
+        "q": block.pop("attn.q_rot")[:, head],
+        "k": block.pop("attn.k_rot")[:, kv_head],
+        "v": block.pop("attn.v")[:, kv_head],
+        "output": block.pop("attn.mixed")[:, head],
     }
+    for name in ("scores", "weights"):
+        if f"attn.{name}" in block:
+            rows[name] = block.pop(f"attn.{name}")[0, kv_head, place]  # B Hkv G Q K -> Q K
+    return rows | block
 
 
 def _block(observed: Observed, layer: int) -> dict[str, Tensor]:

@@ -36,9 +36,11 @@ PLACES: dict[Site, Place] = {
     "residual": Place("resid_out"),
     "k": Place("attn.k_rot"),
     "v": Place("attn.v"),
+    "expert": Place("mlp.probabilities"),
 }
 """A token's embedding before the first layer; a head's output before W_O; what attention, the MLP or the whole layer
-adds to the residual stream; the residual stream after a layer; K and V as cached."""
+adds to the residual stream; the residual stream after a layer; K and V as cached; the probability that the router gives
+an expert, before it chooses."""
 
 Encode = Callable[[str], list[int]]
 

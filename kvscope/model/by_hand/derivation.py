@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kvscope.model.activations.observe import observe
+from kvscope.model.activations.observe import Observed, observe
 from kvscope.model.api import Refused
-from kvscope.model.by_hand.examples import MOST, MOST_TOKENS, MOST_WIDTH, Example, Head, Matrix, Phase
+from kvscope.model.by_hand.examples import MOST, MOST_TOKENS, MOST_WIDTH, NORM_EPS, Example, Head, Matrix, Phase
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import BLOCK_SIZE
@@ -20,6 +20,17 @@ from kvscope.model.transformer import Transformer
 
 _ATTENTION = ("q", "k", "v", "scores", "weights", "mixed", "change")
 _POINTS = ("embedded", *(f"blocks.0.attn.{name}" for name in _ATTENTION), "final")
+_REST = {
+    "normed": "attn.normed",
+    "mid": "resid_mid",
+    "mlp_normed": "mlp.normed",
+    "gate": "mlp.gate",
+    "up": "mlp.raised",
+    "hidden": "mlp.hidden",
+    "change": "mlp.change",
+    "out": "resid_out",
+}
+"""Hook points of what an example with an MLP adds, by the name in `Step.rest`."""
 LEAST_TEMPERATURE = 0.01
 """The largest possible logits, divided by it, are still finite."""
 
@@ -44,8 +55,14 @@ class Step:
     """[heads, n, t]"""
     mixed: np.ndarray
     """[heads, n, d_k]: weights × v"""
+    by_head: np.ndarray | None
+    """[heads, n, d]: `mixed` × the head's rows of W_O; computed here, as the engine multiplies all heads at once"""
     output: np.ndarray | None
     """[n, d]: the concatenated heads × W_O"""
+    rest: dict[str, np.ndarray] | None
+    """Of an example with an MLP, by name, [n, width] each: `normed`, which Q, K and V are computed from; `mid`, x +
+    output; `mlp_normed`, `gate`, `up`, `hidden` and `change` of the MLP; `out`, mid + change; `final` [1, d], the norm
+    of the last row of `out`"""
     logits: np.ndarray | None
     """[vocabulary], of the last row"""
     probabilities: np.ndarray | None
@@ -78,7 +95,13 @@ class Derivation:
 
 def _step_json(step: Step) -> dict[str, Any]:
     values = {field.name: getattr(step, field.name) for field in fields(step)}
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+    return {name: _listed(value) for name, value in values.items()}
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _listed(each) for name, each in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def derive(example: Example) -> Derivation:
@@ -120,6 +143,9 @@ def _check(example: Example) -> None:
         "w_o": (len(example.heads) * width, d),
         "lm_head": (len(example.words), d),
     }
+    if example.mlp is not None:
+        inside = len(example.mlp.w_gate[0])
+        shapes |= {"w_gate": (d, inside), "w_up": (d, inside), "w_down": (inside, d)}
     for name, matrix in example.parts.items():
         _check_matrix(name, matrix, shapes.get(name, (d, width)))
     if not LEAST_TEMPERATURE <= example.temperature <= MOST:
@@ -143,6 +169,7 @@ def _check_matrix(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
 def _model(example: Example) -> Transformer:
     """Returns the example's model, without parts that have no weights. (W_O and the LM head are always there; if the
     example lacks them, nothing reads their output.)"""
+    mlp = example.mlp
     d, heads, width = len(example.embeddings[0]), len(example.heads), len(example.heads[0].w_q[0])
     config = ModelConfig(
         arch="by hand",
@@ -151,13 +178,14 @@ def _model(example: Example) -> Transformer:
         kv_heads=heads,
         head_dim=width,
         d=d,
-        d_mlp=1,
+        d_mlp=1 if mlp is None else len(mlp.w_gate[0]),
         vocab=len(example.words),
         context=len(example.prompt) + 1,
-        norm="none",
-        mlp="none",
+        norm="none" if mlp is None else "rms",
+        norm_eps=NORM_EPS,
+        mlp="none" if mlp is None else "swiglu",
         positions="none" if example.positions is None else "learned",
-        residual=False,
+        residual=mlp is not None,
         tied=example.lm_head is None,
     )
     projections = [_tensor(getattr(head, name)).T for name in Head.__slots__ for head in example.heads]
@@ -166,6 +194,10 @@ def _model(example: Example) -> Transformer:
         "blocks.0.attn.qkv.weight": torch.cat(projections),
         "blocks.0.attn.out.weight": torch.zeros(d, heads * width) if example.w_o is None else _tensor(example.w_o).T,
     }
+    if mlp is not None:
+        weights |= {f"{name}norm.weight": torch.ones(d) for name in ("blocks.0.attn.", "blocks.0.mlp.", "")}
+        weights["blocks.0.mlp.gate_up.weight"] = torch.cat([_tensor(mlp.w_gate).T, _tensor(mlp.w_up).T])
+        weights["blocks.0.mlp.down.weight"] = _tensor(mlp.w_down).T
     if example.positions is not None:
         weights["positions.weight"] = _tensor(example.positions)
     if example.lm_head is not None:
@@ -178,8 +210,9 @@ def _tensor(matrix: Matrix) -> Tensor:
 
 
 def _step(engine: Engine, example: Example, ids: list[int], first: int) -> Step:
-    observed = observe(engine, ids, first, _POINTS, cache_of=(0,), keep=True)
-    block = {name.removeprefix("attn."): value for name, value in observed.block(0).items()}
+    of_rest = [] if example.mlp is None else [f"blocks.0.{name}" for name in _REST.values()]
+    observed = observe(engine, ids, first, [*_POINTS, *of_rest], cache_of=(0,), keep=True)
+    block = {name: observed.values[f"blocks.0.attn.{name}"] for name in _ATTENTION}
     k, v = observed.cache[0]
     new = len(block["q"])
     logits = probabilities = None
@@ -195,8 +228,20 @@ def _step(engine: Engine, example: Example, ids: list[int], first: int) -> Step:
         scaled=block["scores"].reshape(len(example.heads), new, len(ids)).numpy(),
         weights=block["weights"].reshape(len(example.heads), new, len(ids)).numpy(),
         mixed=block["mixed"].transpose(0, 1).numpy(),
+        by_head=None if example.w_o is None else _by_head(block["mixed"], _tensor(example.w_o)).numpy(),
         output=None if example.w_o is None else block["change"].numpy(),
+        rest=None if example.mlp is None else _rest(observed),
         logits=None if logits is None else logits.numpy(),
         probabilities=probabilities,
         projections=3 * new,
     )
+
+
+def _by_head(mixed: Tensor, w_o: Tensor) -> Tensor:
+    """Returns each head's part of the attention output: T H Dh, H*Dh D -> H T D."""
+    return mixed.transpose(0, 1) @ w_o.view(*mixed.shape[1:], -1)
+
+
+def _rest(observed: Observed) -> dict[str, np.ndarray]:
+    values = {name: observed.values[f"blocks.0.{point}"].numpy() for name, point in _REST.items()}
+    return {**values, "final": observed.values["final"][-1:].numpy()}

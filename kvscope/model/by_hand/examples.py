@@ -1,7 +1,8 @@
-"""Defines a worked example, and the two examples A and B.
+"""Defines a worked example, and the examples A, B and C.
 
 Of B's weights only W_Q of the first head was published. The others were chosen here, with two decimals at most, to give
-the published Q, K, V, output and logits (tests/model/by_hand has these figures).
+the published Q, K, V, output and logits (tests/model/by_hand has these figures). C has those of B, and an MLP whose
+weights were chosen here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Literal
 MOST = 1_000.0
 """Largest absolute value of a number in an example."""
 MOST_TOKENS, MOST_WIDTH = 15, 8
+NORM_EPS = 1e-5
+"""ε of the norms of an example that has norms."""
 Matrix = tuple[tuple[float, ...], ...]
 Phase = Literal["prefill", "decode"]
 
@@ -27,8 +30,19 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class MLP:
+    """The weights of an MLP with a gate: (silu(x · `w_gate`) × (x · `w_up`)) · `w_down` (arXiv:2002.05202, eq. 6)."""
+
+    w_gate: Matrix
+    """[d, d_mlp], as `w_up`"""
+    w_up: Matrix
+    w_down: Matrix
+    """[d_mlp, d]"""
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
-    """One block of attention, without a norm, an MLP or a residual stream."""
+    """One block: attention alone, or, with `mlp`, all of a block and the norm after it."""
 
     words: tuple[str, ...]
     """The vocabulary."""
@@ -46,17 +60,24 @@ class Example:
     given: int | None = None
     """The next token; None if the LM head chooses it."""
     temperature: float = 1.0
+    mlp: MLP | None = None
+    """The MLP of an example with RMSNorms (factors 1) and a residual stream, which also has `w_o` and `lm_head`; None
+    for attention alone."""
 
     @property
     def parts(self) -> dict[str, Matrix]:
-        """Returns matrices by name: embeddings, positions, w_q1 … w_v1 of the first head and so on, w_o, lm_head."""
+        """Returns matrices by name: embeddings, positions, w_q1 … w_v1 of the first head and so on, w_o, those of the
+        MLP, lm_head.
+        """
         heads = {
             f"{name}{number}": getattr(head, name)
             for number, head in enumerate(self.heads, 1)
             for name in Head.__slots__
         }
-        ends = {"embeddings": self.embeddings, "positions": self.positions}, {"w_o": self.w_o, "lm_head": self.lm_head}
-        return {name: matrix for name, matrix in {**ends[0], **heads, **ends[1]}.items() if matrix is not None}
+        start = {"embeddings": self.embeddings, "positions": self.positions}
+        mlp = {name: getattr(self.mlp, name, None) for name in MLP.__slots__}
+        every = {**start, **heads, "w_o": self.w_o, **mlp, "lm_head": self.lm_head}
+        return {name: matrix for name, matrix in every.items() if matrix is not None}
 
     def with_parts(self, parts: Mapping[str, Matrix]) -> Example:
         """Returns the example with these matrices replaced."""
@@ -70,6 +91,7 @@ class Example:
             embeddings=parts.get("embeddings", self.embeddings),
             positions=parts.get("positions", self.positions),
             w_o=parts.get("w_o", self.w_o),
+            mlp=self.mlp and MLP(*(parts.get(name, getattr(self.mlp, name)) for name in MLP.__slots__)),
             lm_head=parts.get("lm_head", self.lm_head),
         )
 
@@ -111,4 +133,14 @@ B = Example(
 )
 """Two heads, d = 4, a vocabulary of five: “I love”, and the next token “AI”."""
 
-EXAMPLES: Mapping[str, Example] = {"a": A, "b": B}
+C = replace(
+    B,
+    mlp=MLP(
+        w_gate=((0.5, -0.3, 0.2), (0.1, 0.4, -0.2), (0.3, 0.2, 0.5), (-0.2, 0.6, 0.1)),
+        w_up=((0.4, 0.1, -0.3), (0.2, 0.5, 0.3), (-0.1, 0.2, 0.4), (0.3, -0.2, 0.6)),
+        w_down=((-0.3, 0.4, -0.2, 0.1), (0.2, 0.3, -0.1, 0.2), (-0.1, 0.2, 0.1, 0.3)),
+    ),
+)
+"""B as a whole block: norms, the residual stream and an MLP."""
+
+EXAMPLES: Mapping[str, Example] = {"a": A, "b": B, "c": C}

@@ -14,6 +14,7 @@ from kvscope.model.checkpoint.gguf_file import read_gguf
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.hub import fetch_repository
+from kvscope.model.checkpoint.random_experts import random_experts
 from kvscope.model.checkpoint.recognise import what_it_is
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
@@ -52,8 +53,8 @@ def load(
     dtype: torch.dtype = torch.float32,
     grouped: bool = False,
 ) -> Checkpoint:
-    """Loads the default model (None), a model of kvscope.model.packaged by its name, a GGUF file, a Hugging Face
-    folder, or a hub id such as `org/name`.
+    """Loads the default model (None), a model of kvscope.model.packaged by its name, the one with random
+    experts, a GGUF file, a Hugging Face folder, or a hub id such as `org/name`.
 
     `dtype`: of matrices and the embedding. If `grouped`, matrices that a file stores in groups stay in groups.
 
@@ -71,6 +72,10 @@ def load(
             return _gguf(file, source.name, progress, dtype, grouped)
         case Source("hub"):
             return _folder(fetch_repository(source.name, progress), source.name, progress, dtype)
+        case Source("made"):
+            tokenizer = load(None, progress).tokenizer
+            config, weights, sha256 = random_experts(tokenizer.vocab)
+            return Checkpoint(config, weights, tokenizer, source.name, sha256, source.name)
         case _:
             raise AssertionError(source)
 

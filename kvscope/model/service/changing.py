@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from kvscope.model.activations.change import UnequalLength, prepare
+from kvscope.model.activations.change import UnequalLength, place_of, prepare
 from kvscope.model.api import ChangedRun, Refused
 from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
@@ -52,6 +52,8 @@ class Changing:
 
     def _check(self, where: str, change: Change, prompt: int) -> None:
         """Raises Refused if the model or the run lacks a layer, head or position that the change names."""
+        if change.site == "expert" and place_of("expert", change.layer)[0] not in self._engine.runner.points:
+            raise Refused(f"{where}.site", "The MLP of this layer has no experts.")
         longest = prompt if change.op == "patch" else self._max_positions
         for name, count in {**change.counts(self._info), "position": longest}.items():
             if (value := getattr(change, name)) is not None:

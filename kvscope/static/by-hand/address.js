@@ -3,7 +3,7 @@
 /** The parameters that the page passes to the server: the inputs of an example. */
 const INPUTS = [
   ...["prompt", "given", "temperature", "embeddings", "positions"],
-  ...["w_q1", "w_k1", "w_v1", "w_q2", "w_k2", "w_v2", "w_o", "lm_head"],
+  ...["w_q1", "w_k1", "w_v1", "w_q2", "w_k2", "w_v2", "w_o", "w_gate", "w_up", "w_down", "lm_head"],
 ];
 /** @type {["prefill", "decode"]} */
 const PHASES = ["prefill", "decode"];

@@ -56,6 +56,16 @@ function termsOf(calculation, figure) {
       return html`e<sup>${figure(calculation.of)}</sup> ÷ (${calculation.row.map(
         (each, at) => html`<span class="nowrap">${at > 0 && " + "}e<sup>${figure(each)}</sup></span>`,
       )})`;
+    case "rms":
+      return html`√( (${calculation.terms.map(
+        (each, at) => html`<span class="nowrap">${at > 0 && " + "}(${figure(each)})²</span>`,
+      )}) ÷ ${calculation.terms.length} + ${calculation.eps} )`;
+    case "ratio":
+      return html`${figure(calculation.of)} ÷ ${figure(calculation.by)}`;
+    case "swiglu": {
+      const gate = figure(calculation.gate);
+      return html`${gate} ÷ (1 + e<sup>−(${gate})</sup>) × ${figure(calculation.up)}`;
+    }
     case "copy":
     case "mask":
       return figure(calculation.of);

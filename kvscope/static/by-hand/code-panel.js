@@ -34,7 +34,7 @@ export function CodePanel({ shown, lights, onClose }) {
   };
   return html`<${Panel}
     source=${source} failed=${failed} steps=${comparing ? [first, other] : [first]} home=${HOME}
-    names=${marked.length ? marked : [operationOf(placeOf(cell).block)]}
+    names=${marked.length ? marked : [operationOf(placeOf(cell).block, shown.table.whole)]}
     what=${html`<${What} phase=${phase} answer=${first} />`}
     tools=${html`<button type="button" class="button small" aria-pressed=${comparing} onClick=${() => setComparing(!comparing)}>
       ${phase === "decode" ? msg`Compare with prefill` : msg`Compare with decode`}

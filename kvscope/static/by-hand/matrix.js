@@ -3,9 +3,10 @@
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { msg } from "../shared/words/msg.js";
+import { cellName } from "./blocks.js";
 import { namesOf } from "./names.js";
 import { cellText } from "./numbers.js";
-import { cellName, kindOf } from "./table.js";
+import { kindOf } from "./table.js";
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const STEP = 0.1;
@@ -29,7 +30,7 @@ export function Matrix({ block, first, shown, actions }) {
     next?.focus();
     if (next) actions.select(next.dataset.cell);
   };
-  return html`<figure class="matrix is-${block.tone}" data-names=${namesOf(block.name).join(" ") || null}>
+  return html`<figure class="matrix is-${block.tone}" data-names=${namesOf(block.name, table.whole).join(" ") || null}>
     <figcaption><${Title} text=${block.title} /></figcaption>
     <table onKeyDown=${onKeyDown} ref=${body}>
       <thead class=${block.columns ? "" : "visually-hidden"}>

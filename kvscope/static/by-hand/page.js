@@ -49,9 +49,14 @@ const HEADINGS = {
     label: msg`B · 4 numbers, 2 heads`,
     simplified: msg`This example has a single attention layer: no residual stream, norm or MLP before the LM head.`,
   },
+  c: {
+    title: msg`Check a whole block with a pencil: “I love” → “AI”`,
+    label: msg`C · whole block`,
+    simplified: msg`The inputs of B in a block with norms, a residual stream and an MLP. The learned factors of its norms are 1.`,
+  },
 };
 
-/** @param {{example: "a"|"b", framed: boolean, real: Object|null, theme: string, setTheme: Function, lights: Object}} props */
+/** @param {{example: "a"|"b"|"c", framed: boolean, real: Object|null, theme: string, setTheme: Function, lights: Object}} props */
 export function Page({ example, framed, real, theme, setTheme, lights }) {
   const { shown, open, waiting, predict, code, search, actions } = useExample({
     example,
@@ -147,7 +152,7 @@ function Example({ shown: bare, open, predict, code, real, theme, framed, lights
     <div class="grid">
       ${predict !== null && html`<${Predict} names=${shown.names} shown=${shown} actions=${actions} />`}
       <${Projections} answer=${answer} table=${table} phase=${phase} />
-      <${Misprints} shown=${shown} actions=${actions} framed=${framed} />
+      ${!table.whole && html`<${Misprints} shown=${shown} actions=${actions} framed=${framed} />`}
       ${real && html`<${RealHead} real=${real} theme=${theme} framed=${framed} d=${answer.example.parts.embeddings[0].length} />`}
     </div>
   `;

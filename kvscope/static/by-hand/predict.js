@@ -1,7 +1,8 @@
 /** The two numbers that the reader predicts, and whether an answer is right. Pure. */
 
+import { cellName } from "./blocks.js";
 import { typedNumber } from "./numbers.js";
-import { calculationOf, cellName, cellsOf, kindOf, numberIn } from "./table.js";
+import { calculationOf, cellsOf, kindOf, numberIn } from "./table.js";
 
 const AT_ONCE = 2;
 /** Absolute; the 1e-9 allows for the binary rounding of a typed decimal. */

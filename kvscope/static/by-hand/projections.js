@@ -14,7 +14,7 @@ export function Projections({ answer, table, phase }) {
     const count = html`<b class="is-computed">${prefill.projections}</b>`;
     return html`<section class="own-card stack box projections" aria-label=${msg`Projections`}>
       <h2>${perHead ? nodes`Projections per head in prefill: ${count}` : nodes`Projections in prefill: ${count}`}</h2>
-      <p class="muted">${msg`A projection multiplies one row of X by one W. Each token of the prompt needs three.`}</p>
+      <p class="muted">${msg`A projection multiplies one row by one W. Each token of the prompt needs three.`}</p>
       <${Grid} words=${table.words.slice(0, table.prompt)} first=${0} title=${msg`In one pass`} />
     </section>`;
   }
@@ -28,7 +28,7 @@ export function Projections({ answer, table, phase }) {
         ? nodes`Projections per head in this step: ${few} with the cache, ${many} without it`
         : nodes`Projections in this step: ${few} with the cache, ${many} without it`
     }</h2>
-    <p class="muted">${msg`A projection multiplies one row of X by one W.`}</p>
+    <p class="muted">${msg`A projection multiplies one row by one W.`}</p>
     <div class="projection-grids row">
       <${Grid} words=${table.words} first=${table.prompt} title=${msg`With the cache`} />
       <${Grid} words=${table.words} first=${0} title=${msg`Without the cache`} />

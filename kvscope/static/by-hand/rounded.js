@@ -12,9 +12,22 @@ export function otherResult(table, name) {
 }
 
 function resultOf(calculation, numberOf) {
-  if (calculation.op === "dot") {
-    return calculation.terms.reduce((sum, [left, right]) => sum + numberOf(left) * numberOf(right), 0);
+  switch (calculation.op) {
+    case "dot":
+      return calculation.terms.reduce((sum, [left, right]) => sum + numberOf(left) * numberOf(right), 0);
+    case "sum":
+      return numberOf(calculation.terms[0]) + numberOf(calculation.terms[1]);
+    case "rms": {
+      const squares = calculation.terms.reduce((sum, each) => sum + numberOf(each) ** 2, 0);
+      return Math.sqrt(squares / calculation.terms.length + calculation.eps);
+    }
+    case "ratio":
+      return numberOf(calculation.of) / numberOf(calculation.by);
+    case "swiglu": {
+      const gate = numberOf(calculation.gate);
+      return (gate / (1 + Math.exp(-gate))) * numberOf(calculation.up);
+    }
+    default:
+      return null;
   }
-  if (calculation.op === "sum") return numberOf(calculation.terms[0]) + numberOf(calculation.terms[1]);
-  return null;
 }

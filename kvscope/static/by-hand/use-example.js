@@ -14,10 +14,10 @@ const RETRY_MS = 1_000;
 /** Between a matrix and what is below it. */
 const GAP_PX = 12;
 /** The selected cell at the start: a weight in a row with several. */
-const FIRST_CELL = { a: "weights1:2:1", b: "weights1:1:0" };
+const FIRST_CELL = { a: "weights1:2:1", b: "weights1:1:0", c: "hidden:1:0" };
 
 /**
- * @param {{example: "a"|"b", window: Window, keepAddress: boolean}} options `keepAddress`: the address belongs to another page
+ * @param {{example: "a"|"b"|"c", window: Window, keepAddress: boolean}} options `keepAddress`: the address belongs to another page
  * @returns {{shown: Object|null, open: boolean, wrong: Object|null, waiting: string, predict: number|null, code: boolean,
  *   search: string, actions: Object}}
  *   `shown` is null until the first answer of the engine

@@ -10,13 +10,16 @@ from tests.support.over_http import problem
 
 
 def test_the_examples_come_as_published(client: FlaskClient) -> None:
-    a, b = (client.get(f"/api/by-hand/{name}").json for name in EXAMPLES)
+    a, b, c = (client.get(f"/api/by-hand/{name}").json for name in EXAMPLES)
     assert_allclose(a["prefill"]["weights"][0][2], [0.248, 0.248, 0.503], atol=5e-4)
     assert_allclose(a["decode"]["mixed"][0][0], [1.322, 0], atol=5e-4)
     assert a["prefill"]["logits"] is None
     assert (a["decode"]["projections"], a["without_cache"]["projections"]) == (3, 12)
     assert b["example"]["words"][b["token"]] == "AI"
     assert b["difference"] < 1e-6
+    assert (b["prefill"]["rest"], b["example"]["norm_eps"]) == (None, None)
+    assert c["example"]["words"][c["token"]] == "AI"
+    assert {name: len(rows) for name, rows in c["decode"]["rest"].items()} == dict.fromkeys(c["decode"]["rest"], 1)
 
 
 def test_what_the_address_has_takes_the_place_of_the_example(client: FlaskClient) -> None:
@@ -46,6 +49,8 @@ def test_the_temperature_evens_the_chances_out(client: FlaskClient) -> None:
         ("a?w_v1=1,1", "w_v1", "must have 2 rows of 2"),
         ("a?w_v1=1,1;1", "w_v1", "must have 2 rows of 2"),
         ("a?w_o=1", "w_o", "This example has no w_o; it has "),
+        ("b?w_up=1", "w_up", "This example has no w_up; it has "),
+        ("c?w_down=1,2,3,4", "w_down", "must have 3 rows of 4"),
         ("b?given=1", "given", "This example has no given; it has "),
         ("a?prompt=0,9", "prompt", "there is no token 9"),
         ("a?prompt=,", "prompt", "must be the id"),
@@ -68,14 +73,14 @@ def test_the_lines_of_an_example_have_the_sizes_that_the_address_gives_it(client
 
     assert k_of("a/code?step=prefill") == [3, 1, 2]
     assert k_of("a/code?prompt=0,1&step=prefill") == [2, 1, 2]
-    assert k_of("b/code") == [1, 2, 2]
+    assert k_of("b/code") == k_of("c/code") == [1, 2, 2]
     assert client.get("/api/by-hand/a/code?prompt=0,9").status_code == 422
 
 
 def test_another_example_is_not_found(client: FlaskClient) -> None:
-    assert {client.get(f"/api/by-hand/c{rest}").status_code for rest in ("", "/code")} == {404}
-    page = client.get("/by-hand/c")
-    assert (page.status_code, "There are two" in page.text) == (404, True)
+    assert {client.get(f"/api/by-hand/d{rest}").status_code for rest in ("", "/code")} == {404}
+    page = client.get("/by-hand/d")
+    assert (page.status_code, "There are three" in page.text) == (404, True)
 
 
 def test_every_matrix_of_an_example_can_be_asked_for() -> None:

@@ -100,6 +100,8 @@ def test_a_changed_run_is_a_run_of_the_family_and_its_questions_go_to_its_change
     [
         ({"site": "head", "op": "zero", "layer": 0}, "changes[0].head"),
         ({"site": "mlp", "op": "zero"}, "changes[0].layer"),
+        ({"site": "expert", "op": "zero", "layer": 0}, "changes[0].head"),
+        ({"site": "expert", "op": "mean", "layer": 0, "head": 0}, "changes[0].op"),
         ({"site": "mlp", "op": "zero", "layer": 0, "head": 1}, "changes[0].head"),
         ({"site": "token", "op": "zero"}, "changes[0].position"),
         ({"site": "mlp", "op": "patch", "layer": 0}, "changes[0].source"),

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load
 from torch import Tensor
 
+from kvscope.model.activations import answers
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
 from kvscope.model.activations.lens import lens_rows
 from kvscope.model.engine.engine import Engine
@@ -134,12 +136,19 @@ def test_a_decode_step_is_shown_with_the_cache_and_from_all_tokens_again(arch: s
     found = load(algebra_values(made, IDS, layer, head))
     with_cache = load(head_values(made, IDS, 23, layer, head))
     again = load(head_values(Engine(shared_model(arch), capacity=128), IDS, 0, layer, head))
-    assert found.keys() == {*with_cache, "q_again", "k_again", "v_again", "output_again"}
+    whole = {"attn.normed", "attn.change", "resid_mid", "mlp.hidden", "resid_out"}
+    shown = {name for name in found if not name.endswith("_before")}
+    assert shown == {*with_cache, *whole, *(f"{name}_again" for name in [*with_cache, *whole])}
     for name, value in with_cache.items():
         assert torch.equal(found[name], value)
     for name in ("q", "k", "v", "output"):
         assert found[f"{name}_again"].shape == (24, config.head_dim)
+    for name in with_cache:
         near(found[f"{name}_again"], again[name], atol=1e-6, rtol=1e-5)
+    block = load(block_values(made, IDS, layer))
+    for name in whole:
+        assert torch.equal(found[name][0], block[name])
+        near(found[f"{name}_again"][-1], block[name])
     # What the page says: the reusable part is what the cache holds.
     near(found["k"], found["k_again"])
     near(found["v"], found["v_again"])
@@ -156,3 +165,42 @@ def test_the_part_shown_again_takes_nothing_from_the_cache() -> None:
     for name in "qkv":
         near(found[f"{name}_again"], expected[name])
     assert (found["k"] - expected["k"]).abs().max() > 0.5
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_earlier_rows_are_compared_with_those_before_the_newest_token(arch: str) -> None:
+    made = engine(arch)
+    found = load(algebra_values(made, IDS, 1, 2))
+    before = load(algebra_values(made, IDS[:-1], 1, 2))
+    for name in ("q", "scores", "weights", "output", "attn.normed", "attn.change", "resid_mid", "mlp.hidden"):
+        earlier, again = before[f"{name}_again"], found[f"{name}_again"]
+        again = again[:-1, : earlier.shape[1]]
+        assert torch.equal(found.get(f"{name}_before", again), earlier)
+        assert (f"{name}_before" in found) == (not torch.equal(again, earlier))
+
+
+def test_rows_that_a_later_token_changes_are_given_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = engine()
+    honest = answers.observe
+
+    def touched(engine: Engine, ids: list[int], first_query: int, *rest: Any, **others: Any) -> Any:
+        observed = honest(engine, ids, first_query, *rest, **others)
+        if first_query == 0 and len(ids) == len(IDS):
+            observed.values["blocks.1.attn.normed"] = observed.values["blocks.1.attn.normed"].clone()
+            observed.values["blocks.1.attn.normed"][3, 5] += 0.5
+        return observed
+
+    monkeypatch.setattr(answers, "observe", touched)
+    found = load(algebra_values(made, IDS, 1, 2))
+    difference = found["attn.normed_again"][:-1] - found["attn.normed_before"]
+    assert abs(float(difference[3, 5]) - 0.5) < 1e-6
+    assert int((difference.abs() > 1e-3).sum()) == 1
+
+
+def test_of_a_long_text_only_one_head_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MAX_COMPARED", len(IDS) - 1)
+    found = load(algebra_values(engine(), IDS, 1, 2))
+    assert {name for name in found if name.endswith("_again")} == {
+        f"{name}_again" for name in ("q", "k", "v", "output")
+    }
+    assert not any("." in name or name.endswith("_before") for name in found)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from kvscope.model.activations.change import PLACES, UnequalLength, prepare
+from kvscope.model.activations.observe import observe
 from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import Record
@@ -34,6 +35,8 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 POSITION = 4
+DENSE = [site for site in PLACES if site != "expert"]
+"""The sites of a model without experts."""
 IDS, OTHER, THIRD = ([seed, *prompt(8, seed, len(VOCAB))] for seed in (1, 2, 3))
 TEXTS = {"other": OTHER, "third": THIRD}
 
@@ -95,7 +98,7 @@ def logits_of(records: list[Record], run: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("op", get_args(Op))
-@pytest.mark.parametrize("site", PLACES)
+@pytest.mark.parametrize("site", DENSE)
 def test_logits_are_those_of_hooks_made_by_hand(pair: tuple[Hooked, Engine], site: Site, op: Op) -> None:
     reference, engine = pair
     change = change_of(site, op)
@@ -109,7 +112,7 @@ def test_logits_are_those_of_hooks_made_by_hand(pair: tuple[Hooked, Engine], sit
 def test_off_again_every_bit_is_as_before(pair: tuple[Hooked, Engine]) -> None:
     _, engine = pair
     before = ours(engine, None)
-    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of(site, "steer") for site in PLACES])
+    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of(site, "steer") for site in DENSE])
     first, again = ours(engine, changes), ours(engine, changes)
     assert torch.equal(first, again)
     assert not torch.equal(first, before)
@@ -117,7 +120,7 @@ def test_off_again_every_bit_is_as_before(pair: tuple[Hooked, Engine]) -> None:
 
 
 @pytest.mark.parametrize("arch", ["llama", "gpt2", "gemma3_text"])
-@pytest.mark.parametrize("site", PLACES)
+@pytest.mark.parametrize("site", DENSE)
 def test_with_a_cache_as_without(arch: str, site: Site) -> None:
     engine = tiny_engine(arch)
     changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of(site, "scale"), change_of("mlp", "mean")])
@@ -171,3 +174,44 @@ def test_an_unknown_operation_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     unknown = Change.model_construct(**{**change_of("layer", "zero").model_dump(), "op": "rotate"})
     with pytest.raises(AssertionError, match="rotate"):
         prepare(engine, lambda text: TEXTS[text], IDS, [unknown])
+
+
+def chosen_in(engine: Engine, changes: Changes | None, layer: int) -> list[list[int]]:
+    """The experts that the router chose for each row of `IDS`."""
+    point = f"blocks.{layer}.mlp.chosen"
+    rows: list[list[int]] = observe(engine.under(changes), IDS, 0, [point]).values[point].tolist()
+    return rows
+
+
+def test_an_expert_that_is_off_is_never_chosen_and_others_take_its_place() -> None:
+    engine = tiny_engine("qwen3_moe")
+    before = chosen_in(engine, None, 2)
+    off = before[3][0]
+    changes = prepare(engine, TEXTS.__getitem__, IDS, [Change(site="expert", op="zero", layer=2, head=off)])
+    after = chosen_in(engine, changes, 2)
+    assert any(off in row for row in before)
+    assert not any(off in row for row in after)
+    for row, other in zip(before, after, strict=True):
+        assert len(set(other)) == len(row)
+        assert (row == other) == (off not in row)
+    assert (ours(engine, changes) - ours(engine, None)).abs().max() > 1e-3
+    assert chosen_in(engine, None, 2) == before
+
+
+def test_an_expert_that_is_off_at_one_position_is_chosen_elsewhere() -> None:
+    engine = tiny_engine("qwen3_moe")
+    before = chosen_in(engine, None, 0)
+    off = before[POSITION][0]
+    change = Change(site="expert", op="zero", layer=0, head=off, position=POSITION)
+    after = chosen_in(engine, prepare(engine, TEXTS.__getitem__, IDS, [change]), 0)
+    assert off not in after[POSITION]
+    assert [row for at, row in enumerate(after) if at != POSITION] == [
+        row for at, row in enumerate(before) if at != POSITION
+    ]
+
+
+@pytest.mark.parametrize("op", ["mean", "patch", "steer"])
+def test_an_expert_takes_no_rows_of_other_prompts(op: Op) -> None:
+    texts = {"source": "other" if op != "mean" else None, "away": "third" if op == "steer" else None}
+    with pytest.raises(ValueError, match="op"):
+        Change(site="expert", op=op, layer=0, head=0, **texts)

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from kvscope.model.activations.embedding import neighbourhood
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.fetch import sha256_of
+from kvscope.model.checkpoint.random_experts import random_experts
 from kvscope.model.packaged import DEFAULT
 from tests.support.loaded import ignore
 from tests.support.refused import refusal
@@ -124,3 +125,10 @@ def test_the_default_model_loads() -> None:
     table = loaded.weights["embed.weight"]
     found = neighbourhood(lambda ids: table[ids], len(table), cat)
     assert " cats" in [loaded.tokenizer.decode([other]) for other, _ in found.nearest]
+
+
+def test_the_model_with_random_experts_is_always_the_same() -> None:
+    (config, weights, sha256), again = random_experts(300), random_experts(300)
+    assert (config.experts, config.experts_chosen, config.vocab) == (8, 2, 300)
+    assert sha256 == again[2]
+    assert all(torch.equal(weight, again[1][name]) for name, weight in weights.items())

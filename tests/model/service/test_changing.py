@@ -138,3 +138,11 @@ def test_numbers_that_overflow_end_the_run_and_no_other() -> None:
     assert "NaN" in ended["changed"]["error"] or "finite" in ended["changed"]["error"]
     assert chosen([frame for frame in log if frame.run == "beside"]) == chosen(parent)
     check_cache(made.engine)
+
+
+def test_experts_that_a_layer_lacks_are_refused() -> None:
+    dense = service()
+    parent = run_to_end(dense, request(max_new_tokens=2))
+    expert = Change(site="expert", op="zero", layer=0, head=1)
+    refused = refusal(dense.changed, asked(parent, expert))
+    assert (refused.field, refused.message) == ("changes[0].site", "The MLP of this layer has no experts.")

@@ -1,6 +1,7 @@
 /** Reads answers of /api/by-hand on standard input; for each, how far the arithmetic of its cells is from their numbers. */
 
 import { readFileSync } from "node:fs";
+import { operationOf } from "../../../kvscope/static/by-hand/names.js";
 import { calculationOf, cellsOf, numberIn, tableOf } from "../../../kvscope/static/by-hand/table.js";
 
 const LEAST = 1e-30;
@@ -8,10 +9,14 @@ const LEAST = 1e-30;
 const answers = JSON.parse(readFileSync(0, "utf-8"));
 process.stdout.write(JSON.stringify(answers.map((answer) => offOf(tableOf(answer)))));
 
-/** @returns {{cells: number, most: number}} `most`: the largest difference, in shares of the sum of the absolute terms */
+/**
+ * @returns {{cells: number, most: number, unnamed: string[]}} `most`: the largest difference, in shares of the sum of the absolute terms;
+ *   `unnamed`: blocks without a line of the code
+ */
 function offOf(table) {
   const worked = cellsOf(table).filter((name) => calculationOf(table, name).op !== "given");
-  return { cells: worked.length, most: Math.max(...worked.map((name) => off(table, name))) };
+  const unnamed = Object.keys(table.blocks).filter((name) => !operationOf(name, table.whole));
+  return { cells: worked.length, most: Math.max(...worked.map((name) => off(table, name))), unnamed };
 }
 
 function off(table, name) {
@@ -39,6 +44,17 @@ function termsOf(table, calculation) {
       return calculation.terms.map(([left, right]) => at(left) * at(right));
     case "divide":
       return [at(calculation.of) / calculation.by];
+    case "ratio":
+      return [at(calculation.of) / at(calculation.by)];
+    case "rms":
+      return [
+        Math.hypot(
+          ...calculation.terms.map((each) => at(each) / Math.sqrt(calculation.terms.length)),
+          Math.sqrt(calculation.eps),
+        ),
+      ];
+    case "swiglu":
+      return [(at(calculation.gate) / (1 + Math.exp(-at(calculation.gate)))) * at(calculation.up)];
     case "mask":
       return [calculation.hidden ? Number.NEGATIVE_INFINITY : at(calculation.of)];
     case "softmax": {

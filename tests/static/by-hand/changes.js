@@ -1,14 +1,8 @@
 /** Reads edits, [{before, after, part, row, column}], on standard input; for each, the changed cells that depend on no edited one. */
 
 import { readFileSync } from "node:fs";
-import {
-  calculationOf,
-  cellName,
-  cellsOf,
-  numberIn,
-  operandsOf,
-  tableOf,
-} from "../../../kvscope/static/by-hand/table.js";
+import { cellName } from "../../../kvscope/static/by-hand/blocks.js";
+import { calculationOf, cellsOf, numberIn, operandsOf, tableOf } from "../../../kvscope/static/by-hand/table.js";
 
 const edits = JSON.parse(readFileSync(0, "utf-8"));
 process.stdout.write(JSON.stringify(edits.map(strayOf)));

@@ -19,3 +19,10 @@ test("the number of a head is no part of the name, and a weight matrix leads to 
   assert.equal(operationOf("w_v1"), "attn.v");
   assert.equal(operationOf("lm_head"), "logits");
 });
+
+test("with norms and a residual stream, X is not what the heads read, and their output not what the block gives", () => {
+  assert.deepEqual(namesOf("x", true), ["embedded", "resid_in"]);
+  assert.deepEqual(namesOf("output", true), ["attn.change"]);
+  assert.deepEqual(namesOf("output"), ["attn.change", "resid_mid", "resid_out", "final"]);
+  assert.equal(operationOf("w_up", true), "mlp.raised");
+});

@@ -68,3 +68,13 @@ test("a thousandth either way is right, two are not", () => {
   const right = typed.map((text) => isRight(tables.a, "weights1:2:1", text));
   assert.deepEqual(right, [true, true, false, null]);
 });
+
+test("the parts of the heads are of their own rows of W_O, and add up to the attention output", () => {
+  const { terms } = calculationOf(tables.b, "share2:1:3");
+  assert.deepEqual(terms, [
+    ["mixed2:1:0", "w_o:2:3"],
+    ["mixed2:1:1", "w_o:3:3"],
+  ]);
+  assert.deepEqual(operandsOf(calculationOf(tables.b, "summed:1:3")), ["share1:1:3", "share2:1:3"]);
+  assert.equal(numberIn(tables.b, "summed:1:3"), numberIn(tables.b, "output:1:3"));
+});

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvscope.model.by_hand.derivation import derive
-from kvscope.model.by_hand.examples import A, B, Example
+from kvscope.model.by_hand.examples import NORM_EPS, A, B, C, Example
 from tests.support.node import answer_of
 
 FOLDER = Path(__file__).parent
@@ -32,14 +32,16 @@ def other_numbers(example: Example, seed: int) -> Example:
 def answer(example: Example) -> dict[str, Any]:
     """The answer of the server."""
     inputs = {"words": example.words, "prompt": example.prompt, "given": example.given, "parts": example.parts}
-    return {"example": {**inputs, "temperature": example.temperature}, **derive(example).as_json()}
+    eps = None if example.mlp is None else NORM_EPS
+    return {"example": {**inputs, "temperature": example.temperature, "norm_eps": eps}, **derive(example).as_json()}
 
 
 def test_the_terms_of_every_cell_add_up_to_what_the_engine_gave() -> None:
-    examples = [A, B, *(other_numbers(example, seed) for example in (A, B) for seed in range(DRAWN))]
+    examples = [A, B, C, *(other_numbers(example, seed) for example in (A, B, C) for seed in range(DRAWN))]
     found = answer_of(FOLDER / "adding-up.js", [answer(example) for example in examples])
-    assert [each["cells"] for each in found[:2]] == [100, 194]
+    assert [each["cells"] for each in found[:3]] == [100, 230, 333]
     assert max(each["most"] for each in found) < 1e-5
+    assert [each["unnamed"] for each in found[:3]] == [[], [], []]
 
 
 def edited(example: Example, part: str, row: int, column: int, value: float) -> Example:
@@ -48,7 +50,7 @@ def edited(example: Example, part: str, row: int, column: int, value: float) -> 
     return example.with_parts({part: tuple(tuple(line) for line in lines)})
 
 
-@pytest.mark.parametrize("example", [A, B], ids="AB")
+@pytest.mark.parametrize("example", [A, B, C], ids="ABC")
 @settings(max_examples=4, deadline=None)
 @given(data=st.data())
 def test_an_edit_changes_only_what_depends_on_it(example: Example, data: st.DataObject) -> None:

@@ -64,9 +64,12 @@ function step(example, ids, first) {
   }
   const joined = x.map((_, row) => result.mixed.flatMap((head) => head[row]));
   const output = parts.w_o ? times(joined, parts.w_o) : null;
+  const width = result.mixed[0][0].length;
+  const rowsOf = (head) => parts.w_o.slice(head * width, (head + 1) * width);
+  const by_head = parts.w_o ? result.mixed.map((rows, head) => times(rows, rowsOf(head))) : null;
   const logits = parts.lm_head ? times([output.at(-1)], turned(parts.lm_head))[0] : null;
   const probabilities = logits && softmax(logits.map((logit) => logit / example.temperature));
-  return { ...result, output, logits, probabilities, projections: 3 * x.length };
+  return { ...result, by_head, output, rest: null, logits, probabilities, projections: 3 * x.length };
 }
 
 export function worked(example) {

@@ -39,9 +39,12 @@ export function someText(field, text, most) {
   });
 }
 
+/** @returns {boolean} whether there are few enough tokens to compute all of them again, more than once */
+export const isFew = (ids) => ids.length <= MOST_COMPARED;
+
 /** @throws {Refused} if there are too many tokens for questions that compute all of them again, more than once */
 export function fewEnough(ids) {
-  if (ids.length <= MOST_COMPARED) return;
+  if (isFew(ids)) return;
   const detail = msg`The run has ${shown(ids.length)} positions; at most ${MOST_COMPARED} can be computed again, since other runs wait.`;
   throw new Refused(422, detail, { field: "run", limit: MOST_COMPARED });
 }

@@ -95,6 +95,7 @@ function prepare(engine, run) {
 
 /** @throws {Refused} if the model or the run lacks a layer, head or position that a change names */
 function check({ info, limits }, where, { site, op, layer, head, position, from_step: fromStep }, { prompt }) {
+  if (!PLACES[site]) throw new Refused(409, msg`A change of an expert needs a server.`, { field: `${where}.site` });
   const longest = op === "patch" ? prompt : prompt + limits.new_tokens;
   const counts = { layer: info.layers, head: info[PLACES[site].heads ?? "heads"], position: longest };
   for (const [name, value] of Object.entries({ layer, head, position }))

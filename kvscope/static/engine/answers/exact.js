@@ -50,17 +50,8 @@ export function block(engine, log, { step, layer, position }) {
   return tensors({ ...values, ...Object.fromEntries(read) });
 }
 
-/** `algebra?step=&layer=&head=`: the newest row with the cache, and all rows without it */
-export function algebra(engine, log, { step, layer, head: number }) {
-  inModel(engine, { layer, head: number });
-  const text = textBefore(engine, log, step, 1);
-  const cached = headIn(engine, text, text.ids.length - 1, { layer, head: number });
-  const { q, k, v, output } = headIn(engine, text, 0, { layer, head: number });
-  return tensors({ ...cached, q_again: q, k_again: k, v_again: v, output_again: output });
-}
-
 /** Returns the values of a head in the rows from `first` on. */
-function headIn(engine, text, first, { layer, head: number }) {
+export function headIn(engine, text, first, { layer, head: number }) {
   const changed = text.key ? ["attn.mixed"] : [];
   const frames = framesOf(engine, text, first, layer, changed);
   const values = headOf(frames, number);
@@ -70,7 +61,7 @@ function headIn(engine, text, first, { layer, head: number }) {
 }
 
 /** Returns the columns of a head in rows [rows, heads · width]. */
-function columnsOf({ shape: [rows, stride], data }, number, width) {
+export function columnsOf({ shape: [rows, stride], data }, number, width) {
   const columns = new Float32Array(rows * width);
   for (let row = 0; row < rows; row++) {
     const at = row * stride + number * width;

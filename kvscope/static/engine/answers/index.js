@@ -4,10 +4,10 @@
  */
 
 import { effects } from "./effects.js";
-import { algebra, block, head } from "./exact.js";
+import { block, head } from "./exact.js";
 import { positions } from "./positions.js";
 import { candidates, lens, losses } from "./predictions.js";
-import { operations } from "./twice.js";
+import { algebra, operations } from "./twice.js";
 import { values } from "./values.js";
 import { embedding, token, tokens, words } from "./vocabulary.js";
 import { matrix, weights } from "./weights.js";

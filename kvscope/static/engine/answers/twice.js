@@ -1,7 +1,10 @@
-/** `operations?step=&layer=`: one layer of a decode step with the cache and without it, as kvscope/model/activations/twice.py. */
+/**
+ * `operations?step=&layer=` and `algebra?step=&layer=&head=`: a decode step with the cache and without it, as
+ * kvscope/model/activations/twice.py and answers.py.
+ */
 
-import { fewEnough } from "./bounds.js";
-import { cachedRows, QKV, turned } from "./exact.js";
+import { fewEnough, isFew } from "./bounds.js";
+import { cachedRows, columnsOf, headIn, QKV, tensors, turned } from "./exact.js";
 import { observe, withRowsBefore } from "./rows.js";
 import { inModel, textBefore } from "./text.js";
 
@@ -31,6 +34,57 @@ export function operations(engine, log, { step, layer }) {
     new: difference(cached[name], { ...again[name], data: again[name].data.subarray(-cached[name].data.length) }),
   }));
   return { value: { operations } };
+}
+
+/** One head and its layer: the newest row with the cache, and all rows without it. */
+export function algebra(engine, log, { step, layer, head }) {
+  inModel(engine, { layer, head });
+  const text = textBefore(engine, log, step, 1);
+  const newest = text.ids.length - 1;
+  const cached = headIn(engine, text, newest, { layer, head });
+  const { q, k, v, output } = headIn(engine, text, 0, { layer, head });
+  const again = { q, k, v, output };
+  if (!isFew(text.ids)) return tensors({ ...cached, ...named("again", again) });
+  const rows = (ids, first) => rowsOfStep(engine, { ...text, ids }, { first, layer, head });
+  const [now, all] = [newest, 0].map((first) => rows(text.ids, first));
+  const before = newest ? rows(text.ids.slice(0, -1), 0) : {};
+  const changed = Object.entries(before).filter(([name, value]) => difference(value, all[name]).largest > 0);
+  const inLayer = Object.fromEntries(OF_LAYER.filter((name) => name in now).map((name) => [name, now[name]]));
+  const given = { ...inLayer, ...named("again", all), ...named("before", Object.fromEntries(changed)) };
+  const matrices = Object.entries(given).map(
+    ([
+      name,
+      {
+        shape: [count, , width],
+        data,
+      },
+    ]) => [name, { shape: [count, width], data }],
+  );
+  return tensors({ ...cached, ...named("again", again), ...Object.fromEntries(matrices) });
+}
+
+/** Hook points of a whole layer that `algebra` adds. */
+const OF_LAYER = ["attn.normed", "attn.change", "resid_mid", "mlp.hidden", "resid_out"];
+/** Hook points of a query head, by name. */
+const OF_HEAD = { q: "attn.q_rot", scores: "attn.scores", weights: "attn.weights", output: "attn.mixed" };
+
+const named = (suffix, values) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`${name}_${suffix}`, value]));
+
+/** Returns the values of one query head and of its layer in the rows from `first` on, [rows, 1, numbers of a row] by name. */
+function rowsOfStep(engine, text, { first, layer, head }) {
+  const { info } = engine;
+  const whole = OF_LAYER.filter((name) => name !== "mlp.hidden" || !info.experts);
+  const all = valuesAt(engine, text, { first, layer, points: [...Object.values(OF_HEAD), ...whole] });
+  const ofHead = Object.entries(OF_HEAD).map(([name, point]) => [name, ofOneHead(all[point], point, head, info)]);
+  return Object.fromEntries([...ofHead, ...whole.map((name) => [name, all[name]])]);
+}
+
+/** Returns one head's numbers of each row. */
+function ofOneHead({ shape: [rows, lines, count], data }, point, head, { head_dim: width }) {
+  if (!OVER_KEYS.includes(point))
+    return { shape: [rows, 1, width], data: columnsOf({ shape: [rows, count], data }, head, width) };
+  return { shape: [rows, 1, count], data: columnsOf({ shape: [rows, lines * count], data }, head, count) };
 }
 
 /** Returns by hook point the values of a layer in the rows from `first` on, [rows, lines, numbers of a line]. */

@@ -7,7 +7,7 @@ import { Run } from "../../shared/log/run.js";
 import { factsOf } from "./facts.js";
 import { lessonOver } from "./lesson.js";
 
-const EXAMPLES = ["a", "b"];
+const EXAMPLES = ["a", "b", "c"];
 
 /**
  * @param {Object} given the lesson over its own recording

@@ -2,7 +2,7 @@
  * The changes of a run (docs/frames.md, Changed runs): where they can be made, and the words for them on every page, in the address and
  * for the API's refusals. Pure.
  *
- * @typedef {"head"|"attention"|"mlp"|"layer"|"residual"|"k"|"v"|"token"} Site
+ * @typedef {"head"|"attention"|"mlp"|"layer"|"residual"|"k"|"v"|"token"|"expert"} Site
  * @typedef {"zero"|"mean"|"scale"|"patch"|"steer"} Op
  * @typedef {{site: Site, op: Op, layer: number|null, head: number|null, position: number|null, from_step: number, factor: number,
  *   source: string|null, away: string|null}} Change
@@ -14,33 +14,14 @@ import { kvHeadOf } from "./attention.js";
 import { fixed, integer, quoted } from "./format.js";
 import { unhandled } from "./unhandled.js";
 
-/** @type {{site: Site, name: string}[]} */
-export const SITES = [
-  { site: "head", name: msg`attention head` },
-  { site: "attention", name: msg`attention, all heads` },
-  { site: "mlp", name: "MLP" },
-  { site: "layer", name: msg`layer: attention and MLP` },
-  { site: "residual", name: msg`residual stream after a layer` },
-  { site: "k", name: msg`K of a KV head` },
-  { site: "v", name: msg`V of a KV head` },
-  { site: "token", name: msg`token, as it enters layer 0` },
-];
-
-/** @type {{op: Op, name: string}[]} */
-export const OPS = [
-  { op: "zero", name: msg`switch off: zero` },
-  { op: "mean", name: msg`switch off: mean over the prompt` },
-  { op: "scale", name: msg`multiply` },
-  { op: "patch", name: msg`take from a second prompt` },
-  { op: "steer", name: msg`steer with two prompts` },
-];
-
 /** The fields besides `op` and `site`, with the value that each has unless a change names another. */
 export const DEFAULTS = {
   ...{ layer: null, head: null, position: null },
   ...{ from_step: 0, factor: 1, source: null, away: null },
 };
-const OF_A_HEAD = ["head", "k", "v"];
+const OF_A_HEAD = ["head", "k", "v", "expert"];
+/** An expert is switched off, or chosen more or less readily. */
+export const OF_EXPERTS = ["zero", "scale"];
 const CACHED = ["k", "v"];
 const WITH_SOURCE = ["patch", "steer"];
 /** A list of more changes is counted instead of named. */
@@ -64,7 +45,8 @@ export const hasSource = ({ op }) => WITH_SOURCE.includes(op);
 export const hasFactor = ({ op }) => op === "scale" || op === "steer";
 
 /** @returns {Change} the change with the fields that its site and op need; the viewer may have chosen another site or op before */
-export function fitted(change) {
+export function fitted(written) {
+  const change = written.site !== "expert" || OF_EXPERTS.includes(written.op) ? written : { ...written, op: "zero" };
   return {
     ...change,
     layer: hasLayer(change) ? (change.layer ?? 0) : null,
@@ -78,8 +60,9 @@ export function fitted(change) {
   };
 }
 
-/** @returns {number} how many heads or KV heads the model has at this site */
-export function headsAt({ site }, { heads, kv_heads: kvHeads }) {
+/** @returns {number} how many heads, KV heads or experts the model has at this site */
+export function headsAt({ site }, { heads, kv_heads: kvHeads, experts }) {
+  if (site === "expert") return experts?.count ?? 0;
   return CACHED.includes(site) ? kvHeads : heads;
 }
 
@@ -132,6 +115,8 @@ function siteInWords({ site, layer, head, position }, tokens) {
     case "k":
     case "v":
       return msg`${site.toUpperCase()} of KV head ${head} in layer ${layer}`;
+    case "expert":
+      return msg`expert ${head} of layer ${layer}`;
     case "token":
       return tokens[position]
         ? msg`token ${tokenAt(position, tokens)}`

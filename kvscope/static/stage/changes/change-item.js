@@ -10,12 +10,11 @@ import {
   hasSource,
   headsAt,
   isCached,
-  OPS,
-  SITES,
 } from "../../shared/facts/changes.js";
 import { tokenLabel } from "../../shared/facts/format.js";
 import { limitOf } from "../../shared/log/limits.js";
 import { msg } from "../../shared/words/msg.js";
+import { opsAt, sitesOf } from "./choices.js";
 import { SecondPrompt } from "./second-prompt.js";
 
 /** The range of each slider; the field beside it takes any number that the server allows. */
@@ -42,9 +41,9 @@ export function ChangeItem({ index, change, problem, state, dispatch, client }) 
       <button class="button small still" type="button" aria-label=${msg`Remove: ${name}`} onClick=${() => dispatch({ type: "removeChange", index })}>${msg`Remove`}</button>
     </div>
     <div class="row small">
-      <${Choice} label=${msg`Where`} value=${change.site} options=${SITES.map(({ site, name }) => [site, name])} bad=${bad("site")} onChange=${(site) => set({ site })} />
+      <${Choice} label=${msg`Where`} value=${change.site} options=${sitesOf(model).map(({ site, name }) => [site, name])} bad=${bad("site")} onChange=${(site) => set({ site })} />
       ${hasLayer(change) && html`<${Choice} label=${msg`Layer`} value=${change.layer} options=${numbers(model.layers)} bad=${bad("layer")} onChange=${(layer) => set({ layer: Number(layer) })} />`}
-      ${hasHead(change) && html`<${Choice} label=${isCached(change) ? msg`KV head` : msg`Head`} value=${change.head} options=${numbers(headsAt(change, model))} bad=${bad("head")} onChange=${(head) => set({ head: Number(head) })} />`}
+      ${hasHead(change) && html`<${Choice} label=${headName(change)} value=${change.head} options=${numbers(headsAt(change, model))} bad=${bad("head")} onChange=${(head) => set({ head: Number(head) })} />`}
       <${Choice}
         label=${msg`Token`} value=${change.position ?? ""} bad=${bad("position")}
         options=${[...(change.site === "token" ? [] : [["", msg`all tokens`]]), ...tokensUpTo(run, Math.max(positions, (change.position ?? 0) + 1))]}
@@ -52,7 +51,7 @@ export function ChangeItem({ index, change, problem, state, dispatch, client }) 
       />
     </div>
     <div class="row small">
-      <${Choice} label=${msg`How`} value=${change.op} options=${OPS.map(({ op, name }) => [op, name])} bad=${bad("op")} onChange=${(op) => set({ op, factor: op === "scale" ? 0.5 : 1 })} />
+      <${Choice} label=${msg`How`} value=${change.op} options=${opsAt(change).map(({ op, name }) => [op, name])} bad=${bad("op")} onChange=${(op) => set({ op, factor: op === "scale" ? 0.5 : 1 })} />
       ${
         change.op !== "patch" &&
         html`<${Choice}
@@ -80,6 +79,11 @@ function LeftOut({ position, run, step, dispatch }) {
     <span class="muted">${msg`The text keeps its length, with zeros at this position. Leaving the token out makes it shorter, with other numbers.`}</span>
     ${first < run.steps.length && html` <button type="button" class="link-button" onClick=${show}>${msg`Leave it out, in Effects`}</button>`}
   </p>`;
+}
+
+function headName(change) {
+  if (change.site === "expert") return msg`Expert`;
+  return isCached(change) ? msg`KV head` : msg`Head`;
 }
 
 /** Replaces a head that the new site does not have by its last one. */

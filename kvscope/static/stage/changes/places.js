@@ -21,7 +21,9 @@ export function changesIn(run, view, { layer, head, query, key }) {
   const cached = [switchedOff("k", ofKvHead), switchedOff("v", ofKvHead)];
   const ofLayer = [switchedOff("layer", { layer }), switchedOff("attention", { layer }), switchedOff("mlp", { layer })];
   const ofHead = switchedOff("head", { layer, head });
-  if (view === "model" || view === "block") return [...ofLayer, ofHead, ...token];
+  const ofRow = query === null ? [] : run.experts(layer, query);
+  const experts = ofRow.map(({ expert }) => switchedOff("expert", { layer, head: expert }));
+  if (view === "model" || view === "block") return [...ofLayer, ...experts, ofHead, ...token];
   if (view === "cache") return [...cached, ofHead, ...token];
   return [ofHead, ...cached, ...ofLayer, ...token];
 }

@@ -1,8 +1,9 @@
 /** Reads the changes that the address names, as `changeText` writes them. Pure. */
 
-import { DEFAULTS, fitted, headsAt, OPS, SITES } from "../../shared/facts/changes.js";
+import { DEFAULTS, fitted, headsAt } from "../../shared/facts/changes.js";
 import { integer, listed } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
+import { OPS, opsAt, sitesOf } from "./choices.js";
 
 /** @typedef {import("../../shared/facts/changes.js").Change} Change */
 
@@ -29,9 +30,12 @@ export function readChanges(texts, run) {
 /** @returns {{change?: Change, refusal?: string}} */
 function changeOf(text, run) {
   const [, op, site, rest = ""] = /^(\S+) (\S+)(?: (.*))?$/s.exec(text.trim()) ?? [];
-  const [ops, sites] = [OPS.map((each) => each.op), SITES.map((each) => each.site)];
+  const [ops, sites] = [OPS.map((each) => each.op), sitesOf(run.open.model).map((each) => each.site)];
   if (!ops.some((each) => each === op)) return { refusal: msg`it must begin with one of ${listed(ops)}.` };
   if (!sites.some((each) => each === site)) return { refusal: msg`its second word must be one of ${listed(sites)}.` };
+  const possible = opsAt({ site }).map((each) => each.op);
+  if (!possible.some((each) => each === op))
+    return { refusal: msg`of an expert, it must begin with one of ${listed(possible)}.` };
   const { fields, refusal } = fieldsOf(rest);
   if (refusal) return { refusal };
   const written = /** @type {Change} */ ({ op, site, ...DEFAULTS, ...fields });

@@ -10,10 +10,9 @@ import {
   eachChangeInWords,
   fitted,
   headsAt,
-  OPS,
-  SITES,
   switchedOff,
 } from "../../../../kvscope/static/shared/facts/changes.js";
+import { opsAt, SITES } from "../../../../kvscope/static/stage/changes/choices.js";
 import { assertEach } from "../../support/lists.js";
 import { token } from "../../support/wire.js";
 
@@ -55,10 +54,10 @@ test("a token without known text is named by its position", () => {
 
 test("a change has exactly the fields that the API accepts for its site and op", () => {
   for (const { site } of SITES) {
-    for (const { op } of OPS) {
+    for (const { op } of opsAt({ site })) {
       const change = fitted({ ...head({ source: "a", away: "b", from_step: 3, factor: 7 }), site, op });
       assert.equal(change.layer === null, site === "token", site);
-      assert.equal(change.head === null, !["head", "k", "v"].includes(site), site);
+      assert.equal(change.head === null, !["head", "k", "v", "expert"].includes(site), site);
       assert.equal(change.position === null, site !== "token", site);
       assert.equal(change.source === null, !["patch", "steer"].includes(op), op);
       assert.equal(change.away === null, op !== "steer", op);
@@ -115,4 +114,11 @@ test("a problem of the API belongs to the change that it names", () => {
   assert.deepEqual(changeNamedBy({ field: "changes[11]" }), { index: 11, member: "" });
   for (const problem of [null, { field: null }, { field: "changes" }, { field: "run" }])
     assert.equal(changeNamedBy(problem), null);
+});
+
+test("an expert is named by its number, and takes no patch", () => {
+  const change = switchedOff("expert", { layer: 1, head: 6 });
+  assert.equal(changeInWords(change, []), "expert 6 of layer 1 switched off (zero)");
+  assert.equal(headsAt(change, { heads: 4, kv_heads: 2, experts: { count: 8 } }), 8);
+  assert.equal(fitted({ ...change, op: "patch" }).op, "zero");
 });

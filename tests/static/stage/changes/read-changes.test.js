@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeText, fitted, OPS, SITES, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
+import { changeText, fitted, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
+import { opsAt, SITES } from "../../../../kvscope/static/stage/changes/choices.js";
 import { readChanges } from "../../../../kvscope/static/stage/changes/read-changes.js";
 
 const RUN = {
   promptLength: 4,
-  open: { model: { layers: 30, heads: 9, kv_heads: 3 }, limits: { max_new_tokens: 8 } },
+  open: {
+    model: { layers: 30, heads: 9, kv_heads: 3, experts: { count: 8, chosen: 2 } },
+    limits: { max_new_tokens: 8 },
+  },
 };
 const readOne = (text) => readChanges([text], RUN);
 
 test("a change of any site and op reads as what it was written of", () => {
   for (const { site } of SITES) {
-    for (const { op } of OPS) {
+    for (const { op } of opsAt({ site })) {
       const change = fitted({
         ...switchedOff(site, { layer: 13, head: 2, position: 3 }),
         ...{ op, from_step: 2, factor: -0.5, source: 'say "no"\n layer 3', away: "" },
@@ -49,4 +53,11 @@ test("a change that cannot be read is refused with its reason, and the others st
   assert.match(why("patch mlp layer 1"), /source is missing\./);
   assert.match(why("patch mlp layer 1 source 3"), /source must be a text in quotes\./);
   assert.match(why("zero mlp layr 1"), /“layr 1” must be names and values/);
+});
+
+test("an expert can only be switched off or scaled, and only a model with experts has one", () => {
+  assert.match(readOne("mean expert layer 1 head 2").problem.message, /must begin with one of zero and scale/);
+  assert.match(readOne("zero expert layer 1 head 8").problem.message, /from 0 to 7/);
+  const dense = { ...RUN, open: { ...RUN.open, model: { ...RUN.open.model, experts: null } } };
+  assert.match(readChanges(["zero expert layer 1 head 2"], dense).problem.message, /second word must be one of/);
 });

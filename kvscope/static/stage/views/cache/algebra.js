@@ -50,16 +50,3 @@ export function readableOnly(values, first) {
   for (const name of ["k", "v", "k_again", "v_again"]) readable[name] = cut(values[name]);
   return readable;
 }
-
-/** One number of K or V, as cached and as computed again. @returns {{cached: number, again: number, difference: number}} */
-export function numberTwice(values, name, position, index) {
-  const at = position * values[name].shape[1] + index;
-  const cached = values[name].data[at];
-  const again = values[`${name}_again`].data[at];
-  return { cached, again, difference: Math.abs(cached - again) };
-}
-
-/** @returns {Float32Array[]} the rows of a matrix */
-export function rowsOf({ shape: [count, width], data }) {
-  return Array.from({ length: count }, (_, row) => data.subarray(row * width, (row + 1) * width));
-}

@@ -1,6 +1,6 @@
 /**
  * One decode step: the cost of eight operations with the cache and without it and the difference between their results; and
- * K and V of one head, cached and computed again.
+ * the matrices of one head and its layer.
  */
 
 import { html } from "htm/preact";
@@ -16,7 +16,7 @@ import { useModelValues } from "../../state/use-model-values.js";
 import { algebraFacts, readableOnly } from "./algebra.js";
 import { passFlops } from "./flops.js";
 import { differencesOf, stepOperations } from "./operations.js";
-import { Twice } from "./twice.js";
+import { StepMatrices } from "./step-matrices.js";
 import { NEEDS_MODEL } from "./twin-control.js";
 
 export function StepAlgebra({ state, focus, client, dispatch }) {
@@ -178,14 +178,13 @@ function Check({ state, focus, client }) {
   const request = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
   const { status, values: all, problem } = useModelValues(state, client.ask("algebra"), request, "algebra");
   const first = run.firstKey(layer, run.lastQueryOfStep(step));
-  const values = useMemo(() => all && readableOnly(all, first), [all, first]);
-  const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
+  const facts = useMemo(() => (all ? algebraFacts(readableOnly(all, first)) : null), [all, first]);
   const kvHead = kvHeadOf(run, head);
-  return html`<h4>${msg`Are the cached values correct? Layer ${layer}, head ${head}, which reads the K and V of KV head ${kvHead}`}</h4>
+  return html`<h4>${msg`The whole computation in layer ${layer}, head ${head}, which reads the K and V of KV head ${kvHead}`}</h4>
     ${
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
-          <${Twice} run=${run} values=${values} first=${first} />`
+          <${StepMatrices} run=${run} layer=${layer} values=${all} />`
         : html`<p class="sheet-note muted small">${WAITING[status] ?? problem.message}</p>`
     }`;
 }

@@ -9,6 +9,7 @@ import { useMeasured } from "../../../shared/ui/use-measured.js";
 import { tokenCount } from "../../../shared/words/counts.js";
 import { msg } from "../../../shared/words/msg.js";
 import { PhaseBars } from "./phase-bars.js";
+import { Roofline } from "./roofline.js";
 import { verdict } from "./verdict.js";
 
 const LINES = [
@@ -72,7 +73,7 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
       />
     ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} disturbed=${disturbed} />`}
     </div>
-    ${decode && html`<${Bound} decode=${decode} here=${here} ready=${ready} client=${client} />`}
+    ${decode && html`<${Bound} prefill=${prefill} decode=${decode} format=${format} here=${here} ready=${ready} client=${client} />`}
     <p class="sheet-note muted small">
       ${decode?.steps > 1 && `${msg`Decode figures are medians of ${decode.steps} steps.`} `}
       ${msg`Arithmetic counts the multiplications and additions of the matrix products. Memory read counts the weights, and K and V of earlier positions, once per pass. Rates divide these by the measured time.`}
@@ -80,11 +81,12 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
 }
 
 /**
- * Whether decode is limited by memory, compared with what this machine can read. The reader starts the measurement.
+ * Whether decode is limited by memory, compared with what this machine can read, and both phases under its roofline. The reader starts
+ * the measurement.
  *
- * @param {{decode: Object, here: boolean, ready: boolean, client: Object}} props `decode`: of `phaseFacts`; `here`: this server's machine computed it
+ * @param {{prefill: Object|null, decode: Object, format: string, here: boolean, ready: boolean, client: Object}} props `prefill`, `decode`: of `phaseFacts`; `here`: this server's machine computed it
  */
-function Bound({ decode, here, ready, client }) {
+function Bound({ prefill, decode, format, here, ready, client }) {
   const { measured, going, problem, measure } = useMeasured(client.measure);
   if (!here)
     return html`<p class="sheet-say">${msg`Decode does ${significant(decode.intensity)} operations per byte read. Perhaps another machine measured its times, so they are not compared with the memory of this one.`}</p>`;
@@ -92,7 +94,8 @@ function Bound({ decode, here, ready, client }) {
     ${measured ? verdict(decode, measured) : msg`Decode does ${significant(decode.intensity)} operations per byte read. Whether memory limits it, only a measurement of this machine shows.`}${" "}
     <button class="button small" type="button" disabled=${!ready || going} onClick=${measure}>${going ? msg`Measuring…` : measured ? msg`Measure again` : msg`Measure this machine`}</button>
     ${problem && html`<span class="word-bad" role="alert"> ${problem}</span>`}
-  </p>`;
+  </p>
+  ${measured && html`<${Roofline} prefill=${prefill} decode=${decode} measured=${measured} format=${format} />`}`;
 }
 
 function comparison({ prefillRows: rows, prefillPasses: passes }, prefill, decode, format) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { small } from "../../../../../kvscope/static/stage/facts/small-numbers.js";
-import { algebraFacts, numberTwice, rowsOf } from "../../../../../kvscope/static/stage/views/cache/algebra.js";
+import { algebraFacts } from "../../../../../kvscope/static/stage/views/cache/algebra.js";
 import { layerFlops } from "../../../../../kvscope/static/stage/views/cache/flops.js";
 import { differencesOf, stepOperations } from "../../../../../kvscope/static/stage/views/cache/operations.js";
 
@@ -67,12 +67,6 @@ test("the cached and the recomputed numbers are compared one by one, the output 
   assert.deepEqual(facts.k, { largest: 0.25, size: 8 });
   assert.equal(facts.v.largest, 0);
   assert.equal(facts.output.largest, 1);
-});
-
-test("one number is read at its position", () => {
-  const values = { k: tensor([2, 3], [0, 1, 2, 3, 4, 5]), k_again: tensor([2, 3], [0, 1, 2, 3, 4.5, 5]) };
-  assert.deepEqual(numberTwice(values, "k", 1, 1), { cached: 4, again: 4.5, difference: 0.5 });
-  assert.deepEqual(rowsOf(values.k).map(String), ["0,1,2", "3,4,5"]);
 });
 
 test("very small numbers are written as powers of ten", () => {
