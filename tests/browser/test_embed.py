@@ -478,7 +478,7 @@ def test_an_embedded_lesson_says_its_steps_and_answers(course: Callable[..., Cou
     expect(lesson.frame_locator("iframe").locator("html[data-lesson]")).to_be_attached()
     lesson.get_by_role("textbox", name="Your prediction").fill("4")
     lesson.get_by_role("button", name="Check").click()
-    expect(lesson.get_by_role("region", name="Prediction").get_by_role("status")).to_contain_text("It is 4")
+    expect(lesson.get_by_role("region", name="Prediction").get_by_role("status")).to_contain_text("it is 4")
     lesson.get_by_role("button", name="Next", exact=True).click()
     until(page, "() => lessons.some(({ step }) => step === 1)", None)
     said = page.evaluate("lessons")

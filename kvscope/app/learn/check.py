@@ -76,7 +76,7 @@ def check(
             report.faults.append(Fault(lesson.file, 1, "a lesson that ships has this name; give the file another"))
         known.before.add(lesson.id)
         known.introduced.update(lesson.readable.introduces if lesson.readable else ())
-    report.reading = reading_level(" ".join(text_of(step.prose) for lesson in lessons for step in lesson.steps))
+    report.reading = reading_level(" ".join(text_of(step.text) for lesson in lessons for step in lesson.steps))
     if not report.own:
         _check_paths(report, folder.parent / PATHS, lessons)
     report.faults.sort()

@@ -19,7 +19,7 @@ from kvscope.app.learn.nodes import Node, text_of, walk
 from kvscope.app.learn.parse import Lesson, Step
 from kvscope.app.learn.picture import STAGE, pictures, unknown
 from kvscope.app.learn.render import FAULTY, conditions_of, rendered
-from kvscope.app.learn.schema import MOST_WORDS, StepBlock
+from kvscope.app.learn.schema import MOST_WORDS, Choice, StepBlock
 from kvscope.app.paths import LESSONS
 from kvscope.app.store.gallery import Recording
 from kvscope.model.log.frames import BadFrame
@@ -55,7 +55,15 @@ class Known:
 
 def words_of(step: Step) -> int:
     """Counts the words of a step's prose."""
-    return len(WORD.findall(text_of(step.prose)))
+    return len(WORD.findall(text_of(step.text)))
+
+
+def shown_by(step: Step) -> list[str]:
+    """Returns the addresses that the picture shows after an answer: the block's own, then those of wrong choices."""
+    if step.predict is None:
+        return []
+    chosen = [choice.shows for choice in step.predict.choices if isinstance(choice, Choice)]
+    return [shows for shows in (step.predict.shows, *chosen) if shows]
 
 
 class LessonCheck:
@@ -124,7 +132,7 @@ class LessonCheck:
         if front is None or front.run is not None:
             return True
         addresses = [step.block.at for step in self._lesson.steps]
-        addresses += [step.predict.shows for step in self._lesson.steps if step.predict]
+        addresses += [shows for step in self._lesson.steps for shows in shown_by(step)]
         stage = next((at for at in addresses if at and re.match(r"/([?#]|$)", at)), None)
         if stage is not None:
             self._say(
@@ -166,7 +174,7 @@ class LessonCheck:
     def _prose(self, step: Step) -> None:
         if (words := words_of(step)) > MOST_WORDS:
             self._say(step.line, f"the step has {words} words; at most {MOST_WORDS}")
-        for node in walk([*step.title, *step.prose]):
+        for node in walk([*step.title, *step.text]):
             if node["t"] == "term":
                 self._term(step, node["id"])
             elif node["t"] == "lesson" and node["id"] not in self._known.lessons:
@@ -206,11 +214,8 @@ class LessonCheck:
                 at, right = self._opened(step, "at", step.block.at)
                 earlier = known if before and before.is_stage else {}
                 known = self._begins(at, earlier) if at and right else {}
-            others = [
-                self._opened(step, "link", node["address"])[0] for node in walk(step.prose) if node["t"] == "page"
-            ]
-            if step.predict and step.predict.shows:
-                others.insert(0, self._opened(step, "shows", step.predict.shows)[0])
+            others = [self._opened(step, "link", node["address"])[0] for node in walk(step.text) if node["t"] == "page"]
+            others[:0] = [self._opened(step, "shows", shows)[0] for shows in shown_by(step)]
             later = [address for address in others if address]
             if at is None:
                 continue
@@ -220,7 +225,7 @@ class LessonCheck:
     def _named_parts(self, step: Step, addresses: Sequence[Address]) -> None:
         """Checks the named parts. `lit` stays while the answer is shown, so it may name parts of both pages."""
         self._lights(step, addresses, step.block.lit, "lit")
-        for node in walk([*step.title, *step.prose]):
+        for node in walk([*step.title, *step.text]):
             if node["t"] == "show":
                 self._lights(step, addresses, node["names"], "show")
                 self._place(step, addresses[0], node["place"])
@@ -312,6 +317,8 @@ class LessonCheck:
         predict = shown["predict"]
         if step.predict and predict and len(predict["choices"]) > len(step.predict.choices):
             self._say(step.blocks["predict"], f"the answer {predict['answer']!r} is none of the choices")
+        if step.predict and predict and len(predict["choices"]) < len(step.predict.choices):
+            self._say(step.blocks["predict"], "choices: two are the same, or the run lacks what one of them names")
         if predict and predict["number"] is not None and not isinstance(predict["number"], int | float):
             self._say(step.blocks["predict"], f"number: {predict['number']!r} is not a number")
 
@@ -331,12 +338,11 @@ def _view_of(at: Address) -> str | None:
 
 def _nodes(shown: Mapping[str, Any]) -> Iterator[Node]:
     """Yields all nodes of a rendered step."""
-    yield from walk([*shown["title"], *shown["prose"]])
-    for block in (shown["predict"], shown["do"]):
-        for part in (block or {}).values():
-            if isinstance(part, list) and part and isinstance(part[0], dict):
-                yield from walk(part)
-            elif isinstance(part, list):
-                for line in part:
-                    if isinstance(line, list):
-                        yield from walk(line)
+    yield from walk([*shown["title"], *shown["prose"], *shown["after"]])
+    if predict := shown["predict"]:
+        reasons = (choice["why"] for choice in predict["choices"])
+        for line in (predict["ask"], predict["because"], *predict["hints"], *reasons):
+            yield from walk(line)
+    if task := shown["do"]:
+        for line in (task["task"], task["done"], *task["hints"]):
+            yield from walk(line)

@@ -16,20 +16,29 @@ from kvscope.app.learn.yaml_block import allowed, read_block, readable
 from kvscope.app.text_files import NotUtf8, text_of
 
 STEP_LEVEL = "h2"
+PREDICT = "predict"
 
 
 @dataclass(slots=True)
 class Step:
-    """`line`: of the heading, from 1. `blocks`: line of each block by kind."""
+    """`line`: of the heading, from 1. `after`: the prose below the block `predict`, which gives its answer away.
+    `blocks`: line of each block by kind.
+    """
 
     title: list[Node]
     line: int
     prose: list[Node] = field(default_factory=list)
+    after: list[Node] = field(default_factory=list)
     block: StepBlock = field(default_factory=lambda: StepBlock.model_validate({}))
     predict: Predict | None = None
     do: Do | None = None
     blocks: dict[str, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def text(self) -> list[Node]:
+        """All prose."""
+        return [*self.prose, *self.after]
 
 
 @dataclass(slots=True)
@@ -111,14 +120,16 @@ def _split(tokens: Sequence[Token]) -> tuple[list[Token], list[tuple[Token, list
 def _step(heading: Token, tokens: list[Token], file: str) -> Step:
     step = Step([], _line(heading))
     prose: list[Token] = []
+    after: list[Token] = []
     for token in tokens:
         if token.type == "fence":
             _take_block(step, token, file)
         else:
-            prose.append(token)
+            (after if PREDICT in step.blocks else prose).append(token)
     try:
         step.title = blocks([heading])
         step.prose = blocks(prose)
+        step.after = blocks(after)
     except Unsupported as error:
         step.faults.append(Fault(file, error.line + 1, str(error)))
     return step

@@ -10,7 +10,7 @@ from kvscope.app.learn.compute import Computer, NotComputed
 from kvscope.app.learn.faults import Fault
 from kvscope.app.learn.nodes import Node, Unsupported
 from kvscope.app.learn.parse import Lesson, Step
-from kvscope.app.learn.schema import Bounds, Conditions, Do, Predict
+from kvscope.app.learn.schema import Bounds, Choice, Conditions, Do, Predict, Value
 
 FAULTY = "This step has a mistake in its file and cannot be shown whole: "
 
@@ -35,6 +35,7 @@ def _step(step: Step, file: str, computer: Computer, before: str | None) -> dict
     shown: dict[str, Any] = {
         "title": computer.prose(step.title),
         "prose": computer.prose(step.prose),
+        "after": computer.prose(step.after),
         "at": before if step.block.at is None else step.block.at,
         "lit": step.block.lit,
         "untrue": _untrue(step, computer),
@@ -81,11 +82,31 @@ def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
     }
 
 
-def choices_of(block: Predict, computer: Computer) -> list[str]:
-    """Returns the choices, each once. On a reader's run the right one may differ from those in the file."""
-    choices = [*block.choices, *([] if block.answer is None else [block.answer])]
-    texts = [computer.text(choice) for choice in choices]
-    return [text for at, text in enumerate(texts) if text not in texts[:at]]
+def choices_of(block: Predict, computer: Computer) -> list[dict[str, Any]]:
+    """Returns the choices, each text once.
+
+    On a reader's run the right one may differ from those in the file; one that names what the run lacks is left out.
+    """
+    choices: list[dict[str, Any]] = []
+    for choice in block.choices:
+        written = choice if isinstance(choice, Choice) else Choice.model_validate({"text": choice})
+        try:
+            choices.append(_choice(written.text, computer, written.why, written.shows))
+        except NotComputed as error:
+            if error.pending:
+                raise
+    if block.answer is not None:
+        choices.append(_choice(block.answer, computer))
+    texts = [choice["text"] for choice in choices]
+    return [choice for at, choice in enumerate(choices) if choice["text"] not in texts[:at]]
+
+
+def _choice(text: Value, computer: Computer, why: str | None = None, shows: str | None = None) -> dict[str, Any]:
+    return {
+        "text": computer.text(text),
+        "why": computer.line(why) if why else [],
+        "shows": shows and computer.address(shows),
+    }
 
 
 def _do(block: Do, computer: Computer) -> dict[str, Any]:

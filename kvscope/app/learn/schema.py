@@ -68,6 +68,14 @@ class Asked(Strict):
     hints: list[Text] = Field([], max_length=3, description="up to three, each says more than the one before")
 
 
+class Choice(Strict):
+    """One of the choices of a question."""
+
+    text: Text
+    why: Text | None = Field(None, description="why it is wrong, shown in it once it is chosen")
+    shows: str | None = Field(None, max_length=400, description="the address that shows why")
+
+
 class Predict(Asked):
     """A question to answer before the answer is visible. It has one of `number`, `answer` and `cell`."""
 
@@ -75,7 +83,7 @@ class Predict(Asked):
     number: Value | None = Field(None, description="the right number")
     unit: str = ""
     within: float = Field(0, ge=0, description="share of the right number by which an answer may differ: 0.1 is 10 %")
-    choices: list[Text] = Field([], max_length=6)
+    choices: list[Text | Choice] = Field([], max_length=6, description="texts, or choices with reasons")
     answer: Value | None = Field(None, description="the right one of the choices")
     cell: Conditions | None = Field(None, description="the state of the page once the right place is clicked")
     shows: str | None = Field(None, max_length=400, description="the address that shows the answer")

@@ -22,6 +22,7 @@ def lines_of(lesson: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"instead: {_line(line)}" for line in step["untrue"])
         if step["predict"]:
             yield from _predict(step["predict"])
+        yield from filter(None, _text(step["after"]).split("\n"))
         if step["do"]:
             task = step["do"]
             yield f"task: {_line(task['task'])}"
@@ -32,7 +33,9 @@ def lines_of(lesson: Mapping[str, Any]) -> Iterator[str]:
 
 def _predict(block: Mapping[str, Any]) -> Iterator[str]:
     yield f"ask: {_line(block['ask'])}"
-    yield from (f"  ( ) {choice}" for choice in block["choices"])
+    for choice in block["choices"]:
+        yield f"  ( ) {choice['text']}" + (f": {_line(choice['why'])}" if choice["why"] else "")
+        yield from _of(("      shows", choice["shows"]))
     yield from _hints(block["hints"])
     if block["number"] is not None:
         right = f"{short(block['number'])} {block['unit']}".strip()

@@ -11,12 +11,12 @@ from pydantic_core import ErrorDetails
 
 from kvscope.app.learn.faults import Fault
 from kvscope.app.learn.picture import unknown
-from kvscope.app.learn.schema import Bounds, Claim, Front, Strict
+from kvscope.app.learn.schema import Bounds, Choice, Claim, Front, Strict
 
 Model = TypeVar("Model", bound=Strict)
-INSIDE: dict[str, type[Strict]] = {"check": Bounds, "cell": Bounds, "claims": Claim}
+INSIDE: dict[str, type[Strict]] = {"check": Bounds, "cell": Bounds, "claims": Claim, "choices": Choice}
 """Schemas of nested members."""
-KINDS = ("str", "int", "float", "bool", "Bounds")
+KINDS = ("str", "constrained-str", "int", "float", "bool", "Bounds", "Choice")
 """Names that pydantic adds to the place of a mistake in a value of several types."""
 QUOTE = 'put a text in quotes that has ": " in it or begins with one of { [ & * ! % @ ` > | or a quote'
 MUST_BE = {

@@ -13,8 +13,8 @@ const HEIGHT_PX = 640;
 
 /**
  * @param {{path: string, framed?: string, title: string, name?: string, heading?: string, say: string, prints: {name: string, sheet: string}[],
- *   class?: string}} props `path`: of the page, with its search; `framed`: path of its embed, by default the same below /embed; `name`: of
- *   the button; `prints`: ways to print the page, which set `data-worksheet` of the root element to `sheet`
+ *   class?: string, children?: *}} props `path`: of the page, with its search; `framed`: path of its embed, by default the same below /embed; `name`: of
+ *   the button; `prints`: ways to print the page, which set `data-worksheet` of the root element to `sheet`, if it has no button for that
  */
 export function ShareAddress({
   path,
@@ -25,6 +25,7 @@ export function ShareAddress({
   say,
   prints,
   class: className = "button is-main",
+  children = null,
 }) {
   const dialog = useRef(null);
   const text = snippet("html", {
@@ -43,7 +44,8 @@ export function ShareAddress({
       <p class="muted">${say}</p>
       <${Copied} name=${msg`Link`} value=${linkTo(path)} />
       <${Copied} name=${msg`Text to paste into a page`} value=${text} lines />
-      <h2>${msg`Print`}</h2>
+      ${children}
+      ${prints.length > 0 && html`<h2>${msg`Print`}</h2>`}
       <p class="own-tools row">
         ${prints.map(({ name, sheet }) => html`<button key=${sheet} type="button" class="button" onClick=${() => print(sheet)}>${name}</button>`)}
         <${CloseButton}>${msg`Close`}<//>

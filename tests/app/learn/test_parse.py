@@ -56,6 +56,11 @@ def test_a_step_has_a_title_prose_and_blocks() -> None:
         (HEAD + STEP + "```do\ntask: So: go\ndone: A.\n```\n", 13, 'put a text in quotes that has ": " in it'),
         (HEAD + STEP + "```predict\nask: A?\nnumber: {kv.bytes}\nbecause: A.\n```\n", 14, "put the text in quotes"),
         (HEAD + STEP + "```predict\nask: A?\nchoices: [yes, b]\nanswer: b\nbecause: A.\n```\n", 14, "yes or no"),
+        (
+            HEAD + STEP + "```predict\nask: A?\nchoices: [a, {txt: b}]\nanswer: b\nbecause: A.\n```\n",
+            14,
+            "allowed are text",
+        ),
         (HEAD + STEP + "```step\nlit: choice\n```\n", 13, "lit must be a list, such as [a, b]"),
         (HEAD + STEP + "```step\nclaims: [{hold: a, otherwise: b}]\n```\n", 13, "allowed are holds, otherwise"),
         ("---\ntitel: A\nminutes: 3\n---\n" + STEP, 2, "titel is unknown; allowed are title"),
@@ -64,6 +69,14 @@ def test_a_step_has_a_title_prose_and_blocks() -> None:
 def test_a_mistake_is_named_with_its_line(text: str, line: int, said: str) -> None:
     faults = parse(text, "x", "x.md").faults
     assert [(fault.line, said in fault.message) for fault in faults] == [(line, True)], faults
+
+
+def test_prose_below_the_question_comes_with_its_answer() -> None:
+    question = "```predict\nask: Which?\nchoices: [a, b]\nanswer: a\nbecause: So.\n```\n\n"
+    lesson = parse(HEAD + "## One\n\nBefore.\n\n" + question + "After.\n\nMore.\n", "x", "x.md")
+    assert lesson.faults == []
+    [step] = lesson.steps
+    assert [text_of(part).split() for part in (step.prose, step.after)] == [["Before."], ["After.", "More."]]
 
 
 def test_a_mistake_in_one_step_leaves_the_others() -> None:

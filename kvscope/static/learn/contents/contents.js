@@ -7,7 +7,7 @@ import { form, msg, plural } from "../../shared/words/msg.js";
 import { readProgress } from "../player/progress.js";
 import { LessonList } from "./lesson-list.js";
 import { Pages, Questions } from "./look-up.js";
-import { howFar } from "./outline.js";
+import { howFar, whereNow } from "./outline.js";
 import { ReadingPaths } from "./reading-paths.js";
 
 /** @param {{lessons: Object[], paths: Object[], questions: Object[], settings: Object, theme: string, setTheme: Function}} props */
@@ -28,7 +28,7 @@ export function Contents({ lessons, paths, questions, settings, theme, setTheme 
           </p>
         </div>
         <ol class="learn-how box">
-          <li><b>${msg`Predict`}</b> ${msg`a number, before you see it.`}</li>
+          <li><b>${msg`Predict`}</b> ${msg`what happens, before you see it.`}</li>
           <li><b>${msg`See`}</b> ${msg`what the model computed.`}</li>
           <li><b>${msg`Change`}</b> ${msg`something, and watch it react.`}</li>
         </ol>
@@ -48,11 +48,13 @@ export function Contents({ lessons, paths, questions, settings, theme, setTheme 
 /** The lesson to continue with, and how many there are. */
 function Begin({ lessons, progress }) {
   const { read, minutes } = howFar(lessons, progress);
-  const next = lessons.find(({ id, steps }) => (progress[id]?.step ?? 0) + 1 < steps) ?? lessons[0];
-  if (!next) return null;
+  const now = whereNow(lessons, progress);
+  if (!now) return null;
+  const { lesson, step } = now;
   const hasBegun = Object.keys(progress).length > 0;
   return html`<div class="row">
-    <a class="button is-large is-main" href=${under(`/learn/${next.id}`)}>${hasBegun ? msg`Continue: ${next.title}` : msg`Start: ${next.title}`}</a>
+    <a class="button is-large is-main" href=${under(`/learn/${lesson.id}${step ? `#${step}` : ""}`)}
+      >${step ? msg`Continue lesson ${lesson.number}, step ${step}: ${lesson.title}` : msg`Start: ${lesson.title}`}</a>
     <p class="muted">
       ${
         hasBegun

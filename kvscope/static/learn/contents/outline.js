@@ -32,6 +32,19 @@ export function stepOf({ id, steps }, progress) {
   return progress[id] ? Math.min(progress[id].step + 1, steps) : 0;
 }
 
+/**
+ * @param {Object} progress by lesson, the last visited one last
+ * @returns {{lesson: Object, step: number}|null} where to go on: the lesson visited last, with the step reached from 1; if that is read, the first
+ *   one that is not, or the first of all. null without lessons
+ */
+export function whereNow(lessons, progress) {
+  const [latest] = Object.keys(progress).slice(-1);
+  const isOpen = (lesson) => stepOf(lesson, progress) < lesson.steps;
+  const lesson = lessons.find(({ id }) => id === latest);
+  const next = lesson && isOpen(lesson) ? lesson : (lessons.find(isOpen) ?? lessons[0]);
+  return next ? { lesson: next, step: isOpen(next) ? stepOf(next, progress) : 0 } : null;
+}
+
 /** @returns {{read: number, minutes: number}} lessons read to the last step, and the minutes of the others */
 export function howFar(lessons, progress) {
   const ahead = lessons.filter((lesson) => stepOf(lesson, progress) < lesson.steps);

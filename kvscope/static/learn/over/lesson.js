@@ -14,7 +14,8 @@ export function lessonOver(template, facts) {
 }
 
 function stepOver({ claims, at, predict, do: task, ...step }, facts) {
-  const shown = { ...step, title: computed(step.title, facts), prose: computed(step.prose, facts) };
+  const [title, prose, after] = [step.title, step.prose, step.after].map((nodes) => computed(nodes, facts));
+  const shown = { ...step, title, prose, after };
   const untrue = claims.flatMap((claim) => untrueLine(claim, facts));
   const whole = { ...shown, untrue, at: typeof at === "string" ? at : null, predict: null, do: null };
   try {
@@ -36,13 +37,27 @@ function untrueLine({ holds, otherwise }, facts) {
   }
 }
 
-/** On a reader's run the right choice may differ from those in the file, or be the same as another. */
-function predictOver(block, facts) {
+/**
+ * On a reader's run the right choice, which is the last of the template's, may differ from those in the file, or be the same as another; one
+ * that names what the run lacks is left out.
+ */
+function predictOver({ choices, ...block }, facts) {
   const text = (value) => (value === null ? null : String(computed(value, facts)));
+  const answer = text(block.answer);
+  const whole = ({ text: words, why, shows }) => ({ text: text(words), why: computed(why, facts), shows: text(shows) });
+  const shown = choices.flatMap((choice) => {
+    try {
+      return [whole(choice)];
+    } catch (problem) {
+      reasonOf(problem);
+      return [];
+    }
+  });
+  const texts = shown.map((choice) => choice.text);
   return {
     ...computed(block, facts),
-    choices: [...new Set(block.choices.map(text))],
-    answer: text(block.answer),
+    choices: shown.filter((choice, at) => texts.indexOf(choice.text) === at),
+    answer,
     shows: text(block.shows),
   };
 }

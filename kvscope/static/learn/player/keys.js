@@ -8,13 +8,13 @@ export const KEYS = [
   { label: "←", text: msg`step before` },
 ];
 
-/** @param {KeyboardEvent} event @param {{state: Object, go: (to: number) => void}} parts */
-export function lessonKey(event, { state, go }) {
+/** @param {KeyboardEvent} event @param {{back: () => void, next: () => void}} moves */
+export function lessonKey(event, { back, next }) {
   const { target, key, defaultPrevented, altKey, ctrlKey, metaKey } = event;
   if (defaultPrevented || altKey || ctrlKey || metaKey) return;
   const typing = target instanceof Element && target.closest("input, textarea, select, button, a, [role=button]");
-  const moves = { ArrowRight: 1, ArrowLeft: -1, " ": 1, PageDown: 1, PageUp: -1 };
+  const moves = { ArrowRight: next, ArrowLeft: back, " ": next, PageDown: next, PageUp: back };
   if (!Object.hasOwn(moves, key) || (typing && !key.startsWith("Page"))) return;
   event.preventDefault();
-  go(state.index + moves[key]);
+  moves[key]();
 }

@@ -1,35 +1,33 @@
 /** A prediction, compared with the run's value after the reader has answered. Nothing is graded or sent. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Hints } from "./hints.js";
 import { useInSight } from "./in-sight.js";
 import { Prose } from "./prose.js";
+import { isOver, numberOf } from "./state.js";
+
+/** The id of the question on the page. */
+export const QUESTION = "question";
 
 /** @param {{predict: Object, answer: Object|undefined, hints: number, picture: Object, dispatch: Function}} props */
 export function Predict({ predict, answer, hints, picture, dispatch }) {
-  const over = Boolean(answer?.right || answer?.revealed);
+  const over = isOver(answer);
   const give = (given) => dispatch({ type: "answer", given });
   const verdict = useInSight([answer]);
-  const reveal = () => {
-    dispatch({ type: "reveal" });
-    verdict.current.focus(); // the button that had the focus goes
-  };
-  return html`<section class=${`lesson-box stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
-    <h2>${msg`Predict, then look`}</h2>
-    <p><${Prose} nodes=${predict.ask} picture=${picture} /></p>
+  useEffect(() => {
+    // *Show me*, which had the focus, goes.
+    if (answer?.revealed && document.activeElement === document.body) verdict.current.focus();
+  }, [answer?.revealed]);
+  return html`<section id=${QUESTION} tabindex="-1" class=${`lesson-box lesson-question stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
+    <p class="lesson-ask"><${Prose} nodes=${predict.ask} picture=${picture} /></p>
     ${predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
-    ${predict.answer !== null && html`<${Choices} choices=${predict.choices} answer=${answer} over=${over} right=${predict.answer} give=${give} />`}
+    ${predict.answer !== null && html`<${Choices} predict=${predict} answer=${answer} over=${over} picture=${picture} give=${give} />`}
     ${predict.cell !== null && !over && html`<p class="muted">${msg`Click the place in the picture.`}</p>`}
     <div role="status" tabindex="-1" ref=${verdict}><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
     ${!over && html`<${Hints} hints=${predict.hints} open=${hints} block="predict" picture=${picture} dispatch=${dispatch} />`}
-    ${
-      !over &&
-      (answer?.tries > 0 || hints >= predict.hints.length) &&
-      html`<button type="button" class="button small" onClick=${reveal}>${msg`Show the answer`}</button>`
-    }
   </section>`;
 }
 
@@ -48,14 +46,18 @@ function NumberForm({ unit, over, given, give }) {
   </div>`;
 }
 
-function Choices({ choices, answer, over, right, give }) {
-  return html`<div class="stack tight" role="group" aria-label=${msg`Answers`}>
-    ${choices.map(
-      (choice) => html`<button
-        key=${choice} type="button" class=${`button lesson-choice${over && choice === right ? " is-right" : ""}`}
-        aria-pressed=${answer?.given === choice} aria-disabled=${over} onClick=${() => !over && give(choice)}
-      >${choice}</button>`,
-    )}
+/** The choices. One that was chosen and is wrong says why. */
+function Choices({ predict, answer, over, picture, give }) {
+  return html`<div class="stack tight" role="group" aria-label=${msg`Answers`} aria-live="polite">
+    ${predict.choices.map(({ text, why }) => {
+      const isRight = text === predict.answer;
+      const isChosen = answer?.given === text;
+      const mark = over && isRight ? " is-right" : isChosen && !isRight ? " is-wrong" : "";
+      return html`<div key=${text} class=${`lesson-choice${mark}`}>
+        <button type="button" aria-pressed=${isChosen} aria-disabled=${over} onClick=${() => !over && give(text)}>${text}</button>
+        ${isChosen && !isRight && why.length > 0 && html`<p class="lesson-why"><${Prose} nodes=${why} picture=${picture} /></p>`}
+      </div>`;
+    })}
   </div>`;
 }
 
@@ -63,24 +65,41 @@ function Verdict({ predict, answer, over, picture }) {
   if (!answer && !over) return null;
   if (answer.problem)
     return html`<p class="word-bad">${msg`“${answer.given}” is not a number. Type one, such as 1,024 or 0.5.`}</p>`;
-  if (!over) return html`<p class="word-bad">${msg`Not yet. Try again, or open a hint.`}</p>`;
+  const chosen = predict.choices.find(({ text }) => text === answer.given);
+  if (!over)
+    return chosen?.why.length
+      ? null
+      : html`<p class="word-bad">${msg`Not that one. Choose again, or open a hint.`}</p>`;
   const tone = answer.right ? "word-output strong" : "strong";
   return html`
     ${
       predict.cell === null
-        ? html`<p class=${tone}>${answer.right && "✓ "}${rightAnswer(predict, answer.right)}</p>`
+        ? html`<p class=${tone}>${answer.right && "✓ "}${predict.number === null ? rightChoice(predict, answer) : saidNumber(predict, answer)}</p>`
         : answer.right && html`<p class=${tone}>✓ ${msg`Found.`}</p>`
     }
     <p><${Prose} nodes=${predict.because} picture=${picture} /></p>
   `;
 }
 
-/** Words the right answer. A choice may be a word or a whole sentence, so it is not part of another sentence. */
-function rightAnswer({ number, unit, answer }, right) {
-  const text = number === null ? answer : `${plainNumber(number)} ${unit}`.trim();
-  const value = html`<b class="number">${text}</b>`;
-  if (number !== null) return nodes`It is ${value}.`;
+/** Words the right choice. It may be a word or a whole sentence, so it is not part of another sentence. */
+function rightChoice({ answer }, { right }) {
+  const value = html`<b>${answer}</b>`;
   return right ? nodes`Right: ${value}` : nodes`The right answer: ${value}`;
+}
+
+/** Words the right number, and the one that the reader gave. */
+function saidNumber(predict, { given }) {
+  const strong = (text) => html`<b class="number">${text}</b>`;
+  const said = numberOf(given);
+  const right = strong(rightNumber(predict));
+  return said === null
+    ? nodes`It is ${right}.`
+    : nodes`You said ${strong(rightNumber({ ...predict, number: said }))}, it is ${right}.`;
+}
+
+/** @param {{number: number, unit: string}} predict @returns {string} 46,080 B */
+export function rightNumber({ number, unit }) {
+  return `${plainNumber(number)} ${unit}`.trim();
 }
 
 /** @returns {string} 46,080; 0.254; 12.5 */

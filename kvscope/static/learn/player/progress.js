@@ -1,6 +1,11 @@
 /** The viewer's progress in each lesson, stored on this device only. */
 
-/** @typedef {{step: number, done: number[], answered?: number[]}} Reached steps, from 0: the last one, those with their tasks done, those answered */
+import { answeredIn, isOver, shownAnswer } from "./state.js";
+
+/**
+ * @typedef {{step: number, done: number[], answered?: number[], given?: Object<number, {given: string, right: boolean}>}} Reached steps, from 0:
+ *   the last one, those with their tasks done, those answered; `given`: the answers themselves
+ */
 
 const NAME = "kvscope.lessons";
 
@@ -14,20 +19,21 @@ export function readProgress(storage) {
   }
 }
 
-/** @param {Reached} reached */
+/** Writes a lesson's progress after that of the others: the last one is where the viewer was. @param {Reached} reached */
 export function writeProgress(storage, id, reached) {
-  storage.setItem(NAME, JSON.stringify({ ...readProgress(storage), [id]: reached }));
+  const { [id]: _before, ...others } = readProgress(storage);
+  storage.setItem(NAME, JSON.stringify({ ...others, [id]: reached }));
 }
 
-/** @returns {number[]} the steps whose predictions are answered or revealed */
-export function answeredIn({ answers }) {
-  return Object.keys(answers)
-    .filter((at) => answers[at].right || answers[at].revealed)
-    .map(Number);
+/** @returns {Reached} what is stored of a lesson's state */
+export function reachedIn(state) {
+  const answered = answeredIn(state);
+  const over = answered.filter((at) => isOver(state.answers[at]));
+  const given = over.map((at) => [at, { given: state.answers[at].given, right: state.answers[at].right }]);
+  return { step: state.index, done: state.done, answered, given: Object.fromEntries(given) };
 }
 
-/** @returns {Object<number, Object>} revealed answers, for steps that were answered on an earlier visit */
+/** @returns {Object<number, Object>} the answers of an earlier visit, for the steps that were answered then */
 export function answersOf(reached) {
-  const shown = { given: "", tries: 0, right: false, problem: false, revealed: true };
-  return Object.fromEntries((reached?.answered ?? []).map((at) => [at, shown]));
+  return Object.fromEntries((reached?.answered ?? []).map((at) => [at, shownAnswer(reached.given?.[at])]));
 }

@@ -1,6 +1,6 @@
 /**
- * The state of a lesson. `shown`: what the picture shows; `answers`: the answers to predictions, by step; `hints`: the number of open
- * hints, by step and block; `done`: steps whose task is done. Pure.
+ * The state of a lesson. `shown`: what the picture shows; `answers`: the answers to predictions, by step; `asked`: steps that were answered
+ * on an earlier visit or over another run; `hints`: the number of open hints, by step and block; `done`: steps whose task is done. Pure.
  */
 
 import { changed } from "../../shared/state/create-store.js";
@@ -15,6 +15,7 @@ export const initialState = {
   /** The viewer's own run that the numbers are computed from; null: the lesson's run. */
   run: null,
   answers: {},
+  asked: [],
   hints: {},
   done: [],
   lit: [],
@@ -28,9 +29,15 @@ export const initialState = {
 
 const REDUCERS = {
   /** The lesson, computed over the run `run`; null: over its own recording, which the picture does not show yet. */
-  lesson: (state, { lesson, run }) => ({ lesson, run, problem: null, shown: run ? state.shown : null }),
+  lesson: (state, { lesson, run }) => ({
+    ...{ lesson, run, problem: null, shown: run ? state.shown : null },
+    ...asking(state, lesson),
+  }),
   /** Leaves the own run: `lesson` is over its own recording. */
-  back: (state, { lesson }) => ({ lesson, run: null, problem: null, shown: null, returns: state.returns + 1 }),
+  back: (state, { lesson }) => ({
+    ...{ lesson, run: null, problem: null, shown: null, returns: state.returns + 1 },
+    ...asking(state, lesson),
+  }),
   go: (state, { to }) => ({
     index: clamp(to, state.lesson.steps.length - 1),
     lit: [],
@@ -49,7 +56,7 @@ const REDUCERS = {
     linked: null,
   }),
   reveal: (state) => ({
-    answers: { ...state.answers, [state.index]: { ...state.answers[state.index], revealed: true } },
+    answers: { ...state.answers, [state.index]: shownAnswer(state.answers[state.index]) },
     linked: null,
   }),
   link: (_state, { to }) => ({ linked: to }),
@@ -85,7 +92,31 @@ function withCell({ lesson, index, answers }, shown) {
   return { ...answers, [index]: { given: "", tries: 1, right: true, problem: false } };
 }
 
-/** @returns {{given: string, tries: number, right: boolean, problem: boolean}} `problem`: the text is not a number */
+/**
+ * Keeps the answers to the questions whose right answer is the same over another run. The others are asked anew.
+ *
+ * @param {Object} lesson over the run that the picture shows now; a prediction may still be computed there or here
+ */
+function asking(state, lesson) {
+  const isSame = (at) => {
+    const [before, now] = [state.lesson, lesson].map(({ steps }) => steps[at].predict);
+    return !before || !now || (before.number === now.number && before.answer === now.answer);
+  };
+  const answers = Object.fromEntries(Object.entries(state.answers).filter(([at]) => isSame(Number(at))));
+  return { answers, asked: answeredIn(state) };
+}
+
+/** @returns {number[]} steps whose predictions have been answered or revealed */
+export function answeredIn({ answers, asked }) {
+  const over = Object.keys(answers).filter((at) => isOver(answers[at]));
+  return [...new Set([...asked, ...over.map(Number)])];
+}
+
+/**
+ * A number is given once: the page then says the right one. A choice can be given until it is right.
+ *
+ * @returns {{given: string, tries: number, right: boolean, problem: boolean, revealed?: boolean}} `problem`: the text is not a number
+ */
 function answered({ lesson, index, answers }, given) {
   const predict = lesson.steps[index].predict;
   const tries = (answers[index]?.tries ?? 0) + 1;
@@ -93,7 +124,8 @@ function answered({ lesson, index, answers }, given) {
   const number = numberOf(given);
   if (number === null) return { given, tries: tries - 1, right: false, problem: true };
   const room = Math.abs(predict.number) * predict.within;
-  return { given, tries, right: Math.abs(number - predict.number) <= room + 1e-9, problem: false };
+  const right = Math.abs(number - predict.number) <= room + 1e-9;
+  return { given, tries, right, problem: false, revealed: true };
 }
 
 /** @returns {number|null} the number in a typed text: 46 080, 46,080, 4.6e4, −3 */
@@ -114,13 +146,24 @@ export function numberOf(text) {
 export function pictureAt({ lesson, index, answers, linked }) {
   const { at, predict } = lesson.steps[index];
   const answer = answers[index];
-  return linked ?? (((answer?.tries > 0 || answer?.revealed) && predict?.shows) || at);
+  if (linked || !predict || !(answer?.tries > 0 || answer?.revealed)) return linked ?? at;
+  const chosen = predict.choices.find(({ text }) => text === answer.given);
+  return (!isOver(answer) && chosen?.shows) || predict.shows || at;
 }
 
-/** @returns {boolean} whether a step's prediction is answered or revealed, or it has none */
-function isAnswered({ lesson, answers }, index) {
-  const { predict } = lesson.steps[index];
-  return !predict || Boolean(answers[index]?.right || answers[index]?.revealed);
+/** @returns {Object} an answer that is shown. @param {{given: string, right: boolean}} [answer] what the reader said, if anything */
+export function shownAnswer({ given, right } = { given: "", right: false }) {
+  return { given, right, tries: 0, problem: false, revealed: true };
+}
+
+/** @returns {boolean} whether a question is answered or revealed */
+export function isOver(answer) {
+  return Boolean(answer?.right || answer?.revealed);
+}
+
+/** @returns {boolean} whether a step's prediction is answered or revealed, now or earlier, or it has none */
+export function isAnswered(state, index) {
+  return !state.lesson.steps[index].predict || answeredIn(state).includes(index);
 }
 
 /** @returns {boolean} whether everything that a step asks for is done */
@@ -137,8 +180,10 @@ export function stepOf(state, shown) {
   if (!settled || !isDone(state, index)) return null;
   const here = placeOf(lesson.steps[index].at);
   if (here.page !== shown.page || here.step === shown.step) return null;
-  // The picture that explains an answer belongs to the question.
-  if (placeOf(lesson.steps[index].predict?.shows).step === shown.step) return null;
+  // The picture that a task asks for belongs to the task, and the one that explains an answer to the question.
+  const task = lesson.steps[index].do;
+  if (task && holds(task.check, shown)) return null;
+  if (placeOf(pictureAt({ ...state, linked: null })).step === shown.step) return null;
   const others = lesson.steps
     .map(({ at }, at_) => ({ ...placeOf(at), index: at_ }))
     .filter(({ page, step }) => page === shown.page && step !== undefined && step === shown.step)

@@ -8,23 +8,25 @@ import { jsonOf } from "../../shared/state/bootstrap.js";
 import { storeOf } from "../../shared/state/create-store.js";
 import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
-import { answeredIn, answersOf, readProgress, writeProgress } from "./progress.js";
-import { initialState, reduce, stepOf } from "./state.js";
+import { QUESTION } from "./predict.js";
+import { answersOf, reachedIn, readProgress, writeProgress } from "./progress.js";
+import { initialState, isAnswered, reduce, stepOf } from "./state.js";
 
 /** Retries at growing intervals: the model may still be downloading. */
 const RETRY_MS = 2000;
 const LONGEST_MS = 15_000;
 const LONGER = 1.2;
 
-/** @returns {{state: Object, dispatch: Function, glossary: Object, go: (to: number) => void}} */
+/**
+ * @returns {{state: Object, dispatch: Function, glossary: Object, go: (to: number) => void, next: () => void}} `next`: goes to the next step, or
+ *   to the question that is still open
+ */
 export function useLesson({ given, settings, identity, framed, file }) {
   const store = useMemo(() => {
     const reached = readProgress(settings)[given.id];
-    const index = stepOfHash(window.location.hash, given.steps.length) ?? 0;
-    return storeOf(
-      { ...initialState, lesson: given, index, done: reached?.done ?? [], answers: answersOf(reached) },
-      reduce,
-    );
+    const index = stepOfHash(window.location.hash, given.steps.length) ?? stepReached(reached, given.steps.length);
+    const earlier = { done: reached?.done ?? [], answers: answersOf(reached), asked: reached?.answered ?? [] };
+    return storeOf({ ...initialState, lesson: given, index, ...earlier }, reduce);
   }, []);
   const [state, setState] = useState(store.state());
   const [glossary, setGlossary] = useState({});
@@ -35,30 +37,36 @@ export function useLesson({ given, settings, identity, framed, file }) {
     if (!framed && window.location.hash !== hash) window.history.pushState(null, "", hash);
   };
 
+  const next = () => {
+    const { index } = store.state();
+    if (isAnswered(store.state(), index)) go(index + 1);
+    else document.getElementById(QUESTION)?.focus();
+  };
+
   useEffect(() => store.subscribe(setState), [store]);
   useEffect(() => {
     if (file) setGlossary(jsonOf("glossary"));
     else requestJson("/static/shared/words/glossary.json").then(setGlossary, () => {});
+    // So that Back leads here again.
+    if (!framed && !window.location.hash && state.index > 0)
+      window.history.replaceState(null, "", `#${state.index + 1}`);
     const back = () => dispatch({ type: "go", to: stepOfHash(window.location.hash, given.steps.length) ?? 0 });
     window.addEventListener("popstate", back);
-    const onKeyDown = (event) => lessonKey(event, { state: store.state(), go });
+    const onKeyDown = (event) => lessonKey(event, { back: () => go(store.state().index - 1), next });
     window.addEventListener("keydown", onKeyDown);
     return () => {
       window.removeEventListener("popstate", back);
       window.removeEventListener("keydown", onKeyDown);
     };
   }, []);
-  useEffect(
-    () => writeProgress(settings, given.id, { step: state.index, done: state.done, answered: answeredIn(state) }),
-    [state.index, state.done, state.answers],
-  );
+  useEffect(() => writeProgress(settings, given.id, reachedIn(state)), [state.index, state.done, state.answers]);
   useEffect(() => tellAround(state, framed), [state.index, state.done, state.answers]);
   useFollowedRun(state, store, given, file ? null : identity);
   useEffect(() => {
     const step = state.shown && !state.shown.playing ? stepOf(state, state.shown) : null;
     if (step !== null) go(step);
   }, [state.shown?.step]);
-  return { state, dispatch, glossary, go };
+  return { state, dispatch, glossary, go, next };
 }
 
 /**
@@ -112,6 +120,12 @@ function tellAround({ lesson, index, answers, done }, framed) {
   const event = { kvscope: PROTOCOL, type: "lesson", lesson: lesson.id, step: index, steps: lesson.steps.length };
   const answer = answers[index];
   window.parent.postMessage({ ...event, right: answer ? answer.right : null, done: done.length }, "*");
+}
+
+/** @returns {number} the step where the viewer was on an earlier visit, from 0; the first one of a lesson that was read to its end */
+function stepReached(reached, steps) {
+  const step = reached?.step ?? 0;
+  return step < steps - 1 ? step : 0;
 }
 
 /** @returns {number|null} the step in a lesson's address, which counts from 1 */

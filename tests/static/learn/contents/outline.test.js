@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { howFar, inParts, stepOf } from "../../../../kvscope/static/learn/contents/outline.js";
+import { howFar, inParts, stepOf, whereNow } from "../../../../kvscope/static/learn/contents/outline.js";
 import { assertEach, pluck } from "../../support/lists.js";
 
 const lesson = (id, steps = 6, minutes = 5) => ({ id, steps, minutes, own: false });
@@ -30,4 +30,19 @@ test("a lesson counts as read at its last step, and its minutes no longer count 
   assertEach(lessons, (each) => stepOf(each, progress), [6, 3, 0]);
   assert.deepEqual(howFar(lessons, progress), { read: 1, minutes: 16 });
   assert.equal(stepOf(lesson("01-a", 4), progress), 4, "a lesson that became shorter");
+});
+
+test("a visitor goes on with the lesson visited last, at its step, then with the first that is not read", () => {
+  const lessons = [lesson("01-a"), lesson("02-b"), lesson("03-c")];
+  const at = (step) => ({ step, done: [] });
+  const now = (progress) => {
+    const { lesson, step } = whereNow(lessons, progress);
+    return [lesson.id, step];
+  };
+  assert.deepEqual(now({}), ["01-a", 0]);
+  assert.deepEqual(now({ "02-b": at(5), "03-c": at(2) }), ["03-c", 3]);
+  assert.deepEqual(now({ "03-c": at(2), "02-b": at(5) }), ["01-a", 0]);
+  assert.deepEqual(now({ "01-a": at(5), "03-c": at(5), "02-b": at(5) }), ["01-a", 0]);
+  assert.deepEqual(now({ gone: at(1) }), ["01-a", 0]);
+  assert.equal(whereNow([], {}), null);
 });

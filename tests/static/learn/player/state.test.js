@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   initialState,
+  isAnswered,
   isDone,
   numberOf,
   pictureAt,
@@ -37,7 +38,7 @@ test("a prediction is right within its bounds, and a text that is no number does
     const lesson = { ...LESSON, steps: [step("/", { predict })] };
     return reduce({ ...begin(), lesson }, { type: "answer", given }).answers[0];
   };
-  assert.deepEqual(answer("46,080"), { given: "46,080", tries: 1, right: true, problem: false });
+  assert.deepEqual(answer("46,080"), { given: "46,080", tries: 1, right: true, problem: false, revealed: true });
   assert.equal(answer("46081").right, false);
   assert.equal(answer("44000", { ...NUMBER, within: 0.1 }).right, true);
   assert.deepEqual(answer("lots"), { given: "lots", tries: 0, right: false, problem: true });
@@ -75,9 +76,47 @@ test("a task that starts a run is done when the run has ended, any other at once
 
 test("a step is done when its prediction is answered or revealed and its task is done", () => {
   assert.equal(isDone(begin(1), 1), false);
-  assert.equal(isDone(play(begin(1), { type: "answer", given: "1" }), 1), false);
+  assert.equal(isDone(play(begin(1), { type: "answer", given: "many" }), 1), false);
   assert.equal(isDone(play(begin(1), { type: "answer", given: "46080" }), 1), true);
   assert.equal(isDone(play(begin(1), { type: "reveal" }), 1), true);
+});
+
+test("a number is given once, a choice until it is right or shown", () => {
+  assert.equal(isAnswered(play(begin(1), { type: "answer", given: "1" }), 1), true);
+  const choices = ["a", "b"].map((text) => ({ text, why: [], shows: null }));
+  const lesson = { ...LESSON, steps: [step("/", { predict: { ...NUMBER, number: null, answer: "b", choices } })] };
+  const wrong = play({ ...begin(), lesson }, { type: "answer", given: "a" });
+  assert.equal(isAnswered(wrong, 0), false);
+  assert.equal(isAnswered(play(wrong, { type: "answer", given: "b" }), 0), true);
+  assert.equal(isAnswered(play(wrong, { type: "reveal" }), 0), true);
+  const typed = play(begin(1), { type: "answer", given: "many" }, { type: "reveal" }).answers[1];
+  assert.deepEqual([typed.problem, play(begin(1), { type: "reveal" }).answers[1].given], [false, ""]);
+});
+
+test("over another run, a question with another right answer is asked anew, and does not wait again", () => {
+  const over = (number) => ({ ...LESSON, steps: [step("/", { predict: { ...NUMBER, number } }), step("/#step=5")] });
+  const answered = play({ ...begin(), lesson: over(46080) }, { type: "answer", given: "46080" });
+  const same = play(answered, { type: "lesson", lesson: over(46080), run: "own" });
+  assert.equal(same.answers[0].right, true);
+  const other = play(answered, { type: "lesson", lesson: over(512), run: "own" });
+  assert.deepEqual([other.answers, isAnswered(other, 0)], [{}, true]);
+  const late = { ...LESSON, steps: [step("/"), step("/#step=5")] };
+  assert.equal(play(answered, { type: "lesson", lesson: late, run: "own" }).answers[0].right, true);
+});
+
+test("a wrong choice shows its own picture until the right one is given", () => {
+  const choices = [
+    { text: "a", why: [], shows: "/#step=1" },
+    { text: "b", why: [], shows: null },
+    { text: "c", why: [], shows: null },
+  ];
+  const predict = { ...NUMBER, number: null, answer: "b", choices, shows: "/#step=2" };
+  const state = { ...begin(0), lesson: { id: "x", steps: [step("/#step=0", { predict }), step("/#step=5")] } };
+  const answers = (...texts) => pictureAt(play(state, ...texts.map((given) => ({ type: "answer", given }))));
+  assert.equal(answers("a"), "/#step=1");
+  assert.equal(answers("c"), "/#step=2");
+  assert.equal(answers("a", "b"), "/#step=2");
+  assert.equal(pictureAt(play(state, { type: "answer", given: "a" }, { type: "reveal" })), "/#step=2");
 });
 
 test("the prose follows the picture to the step about it, unless a task is open", () => {
@@ -95,6 +134,13 @@ test("the picture of an answer belongs to the step of the question", () => {
   const answered = play(state, { type: "answer", given: "46080" });
   assert.equal(stepOf(answered, { page: "stage", step: 3 }), null);
   assert.equal(stepOf(answered, { page: "stage", step: 5 }), 2);
+});
+
+test("the picture that a task asks for belongs to the task", () => {
+  const asks = step("/#step=0", { do: { check: { step: { equals: 3 } } } });
+  const state = { ...begin(0), lesson: { id: "x", steps: [asks, step("/#step=3"), step("/#step=5")] }, done: [0] };
+  assert.equal(stepOf(state, { page: "stage", step: 3 }), null);
+  assert.equal(stepOf(state, { page: "stage", step: 5 }), 2);
 });
 
 test("an answered step shows the picture of its answer, also on a later visit", () => {
