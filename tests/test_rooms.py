@@ -50,6 +50,7 @@ ROOMS = {
     ),
     "kvscope": ("model", "app", "__init__.py", "__main__.py"),
     "static": (
+        "static/embed/picture.json",
         *rooms("static/shared", "words/messages.js words/msg.js"),
         *rooms(
             "static/shared",
@@ -64,7 +65,7 @@ ROOMS = {
         *rooms("static/stage", "map look-here changes vocabulary next-token kv-cache time views inspector"),
         *rooms("static", "embed.js embed stage/embed stage/save-panel stage/timeline"),
         *rooms("static", "by-hand by-hand.js memory memory.js serving serving.js compare compare.js"),
-        *rooms("static/stage", "prompt intro code page"),
+        *rooms("static/stage", "prompt intro focus code page"),
         "static/main.js",
         *rooms("static/learn", "parts reference reference.js loop/rows.js figures figures.js formulas formulas.js"),
         *rooms("static/learn", "loop loop.js state state.js words words.js"),

@@ -46,6 +46,9 @@ def address_of(text: str) -> Address:
     # A fragment without values names a place on a page, such as a heading.
     if parts.path == STAGE or "=" in parts.fragment:
         state |= _set(parts.path, page, "hash", parts.fragment)
+    for name in str(state.get("focus", "")).split(",") if page.page_parts and "focus" in state else ():
+        if name not in (known := page.focuses(state.get("view"))):
+            raise BadAddress(f"focus: no part is named {name} there; {unknown(name, known)}")
     return Address(parts.path, state)
 
 

@@ -28,7 +28,7 @@ class Field:
     reports it, so a task can ask for it.
     """
 
-    kind: Literal["whole", "number", "choice", "flag", "text"]
+    kind: Literal["whole", "number", "choice", "flag", "text", "parts"]
     below: str = ""
     from_: float | None = None
     to: float | None = None
@@ -50,12 +50,13 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page. `parts`: its parts in every view."""
+    """A page. `parts`: its parts in every view. `page_parts`: those around a view, which a focus can name."""
 
     paths: tuple[str, ...]
     state: Mapping[str, Field]
     parts: tuple[str, ...] = ()
     views: Mapping[str, View] = field(default_factory=dict)
+    page_parts: tuple[str, ...] = ()
 
     @property
     def reported(self) -> Mapping[str, Field]:
@@ -65,6 +66,10 @@ class Picture:
     def set_by(self, place: Literal["search", "hash"]) -> tuple[str, ...]:
         """Returns the fields that this part of an address sets."""
         return tuple(name for name, value in self.state.items() if value.place == place)
+
+    def focuses(self, view: str | None) -> tuple[str, ...]:
+        """Returns the parts that a focus can name in a view, or in any."""
+        return (*self.page_parts, *self.lights(view))
 
     def lights(self, view: str | None) -> tuple[str, ...]:
         """Returns the parts that can be lit in a view, or in any."""
@@ -82,7 +87,8 @@ def pictures() -> Mapping[str, Picture]:
 def _picture(page: Mapping[str, Any]) -> Picture:
     views = {name: View(view["name"], tuple(view["parts"])) for name, view in page.get("views", {}).items()}
     state = {name: _field(name, value, tuple(views)) for name, value in page["state"].items()}
-    return Picture(tuple(page["paths"]), state, tuple(page.get("parts", ())), views)
+    parts, around = (tuple(page.get(name, ())) for name in ("parts", "page_parts"))
+    return Picture(tuple(page["paths"]), state, parts, views, around)
 
 
 def _field(name: str, fields: Mapping[str, Any], views: tuple[str, ...]) -> Field:

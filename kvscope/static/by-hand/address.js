@@ -1,4 +1,7 @@
-/** The address of the page: the changed inputs, the selected cell, the phase, the round of hidden numbers, whether the code is open. Pure. */
+/**
+ * The address of the page: the changed inputs, the selected cell, the phase, the round of hidden numbers, whether the code is open, and
+ * the matrices that are shown alone. Pure.
+ */
 
 /** The parameters that the page passes to the server: the inputs of an example. */
 const INPUTS = [
@@ -11,7 +14,7 @@ const CELL = /^[a-z_]+[12]?:\d{1,2}:\d{1,2}$/;
 
 /**
  * @param {string} search with or without its `?`
- * @returns {{inputs: Object<string, string>, cell: string|null, phase: "prefill"|"decode"|null, predict: number|null, code: boolean}}
+ * @returns {{inputs: Object<string, string>, cell: string|null, phase: "prefill"|"decode"|null, predict: number|null, code: boolean, focus: string[]|null}}
  *   missing or invalid parameters are null
  */
 export function readSearch(search) {
@@ -24,12 +27,13 @@ export function readSearch(search) {
     phase: PHASES.find((each) => each === phase) ?? null,
     predict: /^\d{1,3}$/.test(predict ?? "") ? Number(predict) : null,
     code: given.get("code") === "1",
+    focus: given.get("focus")?.split(",").filter(Boolean) ?? null,
   };
 }
 
 /** @returns {string} "" or with its `?`; commas, semicolons and colons stay readable */
-export function searchOf({ inputs, cell = null, phase = null, predict = null, code = false }) {
-  const values = { ...inputs, cell, step: phase, predict, code: code ? 1 : null };
+export function searchOf({ inputs, cell = null, phase = null, predict = null, code = false, focus = null }) {
+  const values = { ...inputs, cell, step: phase, predict, code: code ? 1 : null, focus: focus?.join() ?? null };
   const parts = Object.entries(values)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}=${encodeURIComponent(value).replace(/%(2C|3B|3A)/g, decodeURIComponent)}`);

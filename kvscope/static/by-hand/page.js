@@ -58,17 +58,21 @@ const HEADINGS = {
 
 /** @param {{example: "a"|"b"|"c", framed: boolean, real: Object|null, theme: string, setTheme: Function, lights: Object}} props */
 export function Page({ example, framed, real, theme, setTheme, lights }) {
-  const { shown, open, waiting, predict, code, search, actions } = useExample({
+  const { shown, open, waiting, predict, code, focus, search, actions } = useExample({
     example,
     window,
     keepAddress: framed,
   });
   useEffect(() => listenToKeys(window, actions, [CODE_KEY]), []);
+  const matrices = shown?.table.lines.flatMap(({ columns }) => columns.map(({ under }) => under.name)) ?? [];
+  const unknown = shown && focus?.find((name) => !matrices.includes(name));
+  const alone = shown && focus && !unknown;
   return html`
     ${!framed && html`<${OwnHeader} here="by-hand" theme=${theme} setTheme=${setTheme} keys=${KEYS} />`}
-    <main class="own-page stack wide by-hand">
-      <${Heading} ...${{ example, framed, shown, predict, code, search, actions }} />
-      ${shown ? html`<${Example} ...${{ shown, open, predict, code, real, theme, framed, lights, actions }} />` : html`<p class="by-hand-waiting muted centred" role="status">${waiting || msg`The engine is computing…`}</p>`}
+    <main class="own-page stack wide by-hand" data-alone=${alone ? "true" : null}>
+      ${!alone && html`<${Heading} ...${{ example, framed, shown, predict, code, search, actions }} />`}
+      ${focus && unknown && html`<p role="status">${msg`This page has no part “${unknown}” here, so all of it is shown.`}</p>`}
+      ${alone ? html`<h1 class="visually-hidden">${HEADINGS[example].title}</h1><${Named} ...${{ shown, open, focus, actions }} />` : shown ? html`<${Example} ...${{ shown, open, predict, code, real, theme, framed, lights, actions }} />` : html`<p class="by-hand-waiting muted centred" role="status">${waiting || msg`The engine is computing…`}</p>`}
     </main>
   `;
 }
@@ -127,24 +131,7 @@ function Example({ shown: bare, open, predict, code, real, theme, framed, lights
       <${Inputs} answer=${answer} wrong=${shown.wrong} actions=${actions} />
       <p class="by-hand-key row muted push"><span class="key-input">${msg`input: type to change it`}</span> <span class="key-computed">${msg`computed: click to see how`}</span>${changes > 0 && html` <span class="key-changed">${plural(changes, form`The last edit changed ${changes} number`, form`The last edit changed ${changes} numbers`)}</span>`}</p>
     </div>
-    <div class="by-hand-lines">
-      ${table.lines.map(
-        ({ title, columns }) => html`<section key=${title} class="by-hand-line" aria-label=${title || msg`Attention`}>
-          ${title && html`<h2>${title}</h2>`}
-          <div class="by-hand-columns">
-            ${columns.map(
-              ({ sign, over, under }, at) => html`
-                ${sign && html`<span class="by-hand-sign centred small strong" aria-hidden="true"><${Title} text=${sign} /></span>`}
-                <div class="by-hand-column stack tight" key=${under.name}>
-                  ${over && html`<${Matrix} block=${over} first=${false} shown=${shown} actions=${actions} />`}
-                  <${Matrix} block=${under} first=${at === 0} shown=${shown} actions=${actions} />
-                </div>
-              `,
-            )}
-          </div>
-        </section>`,
-      )}
-    </div>
+    <${Lines} lines=${table.lines} shown=${shown} actions=${actions} />
     <div class="by-hand-foot" data-code=${code}>
       <${Calculation} open=${open} shown=${shown} actions=${actions} />
       <${CodeDock} open=${code} load=${PANEL}><${Fetched} of=${PANEL} shown=${shown} lights=${lights} onClose=${actions.toggleCode} /><//>
@@ -156,6 +143,44 @@ function Example({ shown: bare, open, predict, code, real, theme, framed, lights
       ${real && html`<${RealHead} real=${real} theme=${theme} framed=${framed} d=${answer.example.parts.embeddings[0].length} />`}
     </div>
   `;
+}
+
+function Lines({ lines, shown, actions }) {
+  return html`<div class="by-hand-lines">
+    ${lines.map(
+      ({ title, columns }) => html`<section key=${title} class="by-hand-line" aria-label=${title || msg`Attention`}>
+        ${title && html`<h2>${title}</h2>`}
+        <div class="by-hand-columns">
+          ${columns.map(
+            ({ sign, over, under }, at) => html`
+              ${sign && html`<span class="by-hand-sign centred small strong" aria-hidden="true"><${Title} text=${sign} /></span>`}
+              <div class="by-hand-column stack tight" key=${under.name}>
+                ${over && html`<${Matrix} block=${over} first=${false} shown=${shown} actions=${actions} />`}
+                <${Matrix} block=${under} first=${at === 0} shown=${shown} actions=${actions} />
+              </div>
+            `,
+          )}
+        </div>
+      </section>`,
+    )}
+  </div>`;
+}
+
+/** The named matrices with what is over them, and the calculation of the selected cell. */
+function Named({ shown: bare, open, focus, actions }) {
+  const { table, cell } = bare;
+  const lines = table.lines
+    .map(({ columns }) => ({ title: "", columns: columns.filter(({ under }) => focus.includes(under.name)) }))
+    .filter(({ columns }) => columns.length > 0)
+    .map((line) => ({
+      ...line,
+      columns: line.columns.map((column, at) => ({ ...column, sign: at ? column.sign : "" })),
+    }));
+  const shown = { ...bare, solid: new Set(operandsOf(calculationOf(table, cell))), dashed: new Set() };
+  return html`<${Lines} lines=${lines} shown=${shown} actions=${actions} />
+    ${shown.wrong && html`<${Status} wrong=${shown.wrong} table=${table} phase=${shown.phase} />`}
+    <div class="by-hand-foot"><${Calculation} open=${open} shown=${shown} actions=${actions} /></div>
+    <p class="focus-rest"><button type="button" class="muted" onClick=${actions.showAll}>▸ ${msg`The whole example`}</button></p>`;
 }
 
 /** Says what this step computes, or what is wrong with an input; in one place, so that the layout does not move. */

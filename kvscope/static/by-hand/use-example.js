@@ -19,13 +19,13 @@ const FIRST_CELL = { a: "weights1:2:1", b: "weights1:1:0", c: "hidden:1:0" };
 /**
  * @param {{example: "a"|"b"|"c", window: Window, keepAddress: boolean}} options `keepAddress`: the address belongs to another page
  * @returns {{shown: Object|null, open: boolean, wrong: Object|null, waiting: string, predict: number|null, code: boolean,
- *   search: string, actions: Object}}
- *   `shown` is null until the first answer of the engine
+ *   focus: string[]|null, search: string, actions: Object}}
+ *   `shown` is null until the first answer of the engine; `focus`: names of the matrices that are shown alone
  */
 export function useExample({ example, window, keepAddress }) {
   const [state, setState] = useState(() => {
-    const { inputs, cell, phase, predict, code } = readSearch(window.location.search);
-    const view = { cell: cell ?? FIRST_CELL[example], phase: phase ?? "decode", predict, code };
+    const { inputs, cell, phase, predict, code, focus } = readSearch(window.location.search);
+    const view = { cell: cell ?? FIRST_CELL[example], phase: phase ?? "decode", predict, code, focus };
     return {
       ...view,
       inputs,
@@ -93,7 +93,7 @@ export function useExample({ example, window, keepAddress }) {
   useEffect(() => {
     load(state.inputs);
   }, []);
-  const { inputs, cell, phase, predict, code, table, answer } = state;
+  const { inputs, cell, phase, predict, code, focus, table, answer } = state;
   // Read before the page writes its address. Without a cell in it, the page begins at the top.
   const shows = useRef(readSearch(window.location.search).cell !== null || code);
   useEffect(() => {
@@ -101,7 +101,7 @@ export function useExample({ example, window, keepAddress }) {
     if (shows.current) showSelected(window);
     shows.current = true;
   }, [Boolean(table), cell, state.open, code]);
-  const search = searchOf({ inputs, cell, phase, predict, code });
+  const search = searchOf({ inputs, cell, phase, predict, code, focus });
   useEffect(() => {
     if (!keepAddress) window.history.replaceState(null, "", `${window.location.pathname}${search}`);
   }, [keepAddress, search, window]);
@@ -115,6 +115,7 @@ export function useExample({ example, window, keepAddress }) {
   const actions = {
     select: (name) => set({ cell: name, open: true }),
     unfold: (open) => set({ open }),
+    showAll: () => set({ focus: null }),
     toPhase: (next) => set({ phase: next, solved: [] }),
     /** Requests each valid number while it is typed. */
     edit: (name, text) => {
@@ -143,7 +144,7 @@ export function useExample({ example, window, keepAddress }) {
     hidden: new Set(names.filter((name) => !state.solved.includes(name))),
     changed: changedBetween(state.before, table),
   };
-  return { shown, open: state.open, wrong: state.wrong, waiting: state.waiting, predict, code, search, actions };
+  return { shown, open: state.open, wrong: state.wrong, waiting: state.waiting, predict, code, focus, search, actions };
 }
 
 /**

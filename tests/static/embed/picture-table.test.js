@@ -11,6 +11,7 @@ import { EXPERIMENTS } from "../../../kvscope/static/serving/experiments.js";
 import { PROPERTIES } from "../../../kvscope/static/shared/state/location.js";
 import { VIEWS } from "../../../kvscope/static/shared/state/views.js";
 import { stageShows } from "../../../kvscope/static/stage/embed/stage-picture.js";
+import { PAGE_PARTS } from "../../../kvscope/static/stage/state/focus.js";
 import { initialState } from "../../../kvscope/static/stage/state/store.js";
 import { RANGES } from "../../../kvscope/static/stage/views/tokens/what-if-ranges.js";
 
@@ -38,6 +39,10 @@ test("an address of the Stage sets the fields that it can", () => {
   assert.deepEqual(Object.keys(stage.views).sort(), [...VIEWS].sort());
 });
 
+test("a focus can name the parts of the page", () => {
+  assert.deepEqual(stage.page_parts, PAGE_PARTS);
+});
+
 test("settings have the ranges of their sliders", () => {
   for (const [name, { least, most, step }] of Object.entries(RANGES)) {
     const { from, to, by } = stage.state[name];
@@ -48,7 +53,9 @@ test("settings have the ranges of their sliders", () => {
 test("other pages read the parameters of the table from their address", () => {
   const memory = setBy(pageOf("/memory"), "search");
   assert.deepEqual(memory.sort(), [...Object.keys(FIRST), "run", "session"].sort());
-  const byHand = setBy(pageOf("/by-hand/a"), "search").filter((name) => !["cell", "step", "predict"].includes(name));
+  const byHand = setBy(pageOf("/by-hand/a"), "search").filter(
+    (name) => !["cell", "step", "predict", "focus"].includes(name),
+  );
   const { inputs } = readByHand(`?${byHand.map((name) => `${name}=1`).join("&")}&other=1`);
   assert.deepEqual(Object.keys(inputs).sort(), byHand.sort());
   for (const id of ["reference", "formulas", "figures", "loop", "state", "words"]) {

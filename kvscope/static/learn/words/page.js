@@ -55,7 +55,7 @@ function Shown({ answer, model }) {
   const split = answer.words.filter(({ tokens }) => tokens.length > 1);
   return html`<div class="words-shown grid">
     <section class="own-card stack box" data-names="plane" aria-label=${msg`Projection`}>
-      <h2>${msg`A projection to two dimensions`} <${Badge} origin="computed" /></h2>
+      <h2>${msg`Their rows on a plane`} <${Badge} origin="computed" /></h2>
       <${Plane} labels=${words} points=${points} name=${msg`Projection of ${words.join(", ")} to a plane`} />
       <p class="muted">${msg`The rows have ${integer(answer.width)} numbers each. The picture shows the 2 directions in which these ${integer(words.length)} rows differ most, and keeps ${percent(kept)} of their variance. Words that are near each other here may be far apart in the table: compare the cosines.`}</p>
     </section>

@@ -1,6 +1,6 @@
 /**
  * The part of the page's state in the URL hash: one table of typed properties, for reading and writing.
- * `#step=3&layer=13&head=8&query=8&key=1&view=head&code=1`. They are followed by the changes that are composed for the run, one parameter each
+ * `#step=3&layer=13&head=8&query=8&key=1&view=head&focus=attn.weights&code=1`. They are followed by the changes that are composed for the run, one parameter each
  * (facts/change-text.js): `&change=zero+head+layer+13+head+8`
  */
 
@@ -20,6 +20,12 @@ const oneOf = (...names) => ({
   format: (value) => (names.includes(value) ? value : undefined),
 });
 
+/** Names of parts, which focus.js explains; none is the whole page. */
+const names = {
+  parse: (text) => text.split(",").filter(Boolean),
+  format: (value) => value?.join(),
+};
+
 const flag = {
   parse: (text) => ({ 0: false, 1: true })[text],
   format: (value) => (value ? "1" : undefined),
@@ -32,6 +38,7 @@ export const PROPERTIES = {
   query: natural,
   key: natural,
   view: oneOf(...VIEWS),
+  focus: names,
   code: flag,
 };
 
@@ -56,10 +63,10 @@ export function formatHash(values) {
   const params = new URLSearchParams();
   for (const [name, type] of Object.entries(PROPERTIES)) {
     const text = type.format(values[name]);
-    if (text !== undefined) params.set(name, text);
+    if (text) params.set(name, text);
   }
   for (const text of values.change ?? []) params.append("change", text);
-  const text = params.toString();
+  const text = params.toString().replaceAll("%2C", ",");
   return text ? `#${text}` : "";
 }
 

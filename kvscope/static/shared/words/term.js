@@ -32,5 +32,5 @@ export function Term({ id, stop = true, children }) {
     setOpen(!open);
   };
   const pressed = stop ? { role: "button", tabindex: "0", "aria-expanded": open, onKeyDown } : {};
-  return html`<span class="term" ...${props} ...${pressed} onClick=${onClick}>${children}</span>`;
+  return html`<span class="term" data-term=${id} ...${props} ...${pressed} onClick=${onClick}>${children}</span>`;
 }

@@ -5,6 +5,7 @@ import { commandOf } from "../../embed/protocol.js";
 import { createSight } from "../../embed/sight.js";
 import { isHere } from "../../shared/log/device.js";
 import { namesUnder } from "../../shared/state/lit.js";
+import { withNamed } from "../facts/parts.js";
 import { addressOf } from "../state/address.js";
 
 /** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
@@ -39,6 +40,7 @@ export function joinLesson({ window, store, controller, client }) {
   document.documentElement.dataset.lesson = "true";
   const sight = createSight(window);
   let requested = null;
+  let isNewView = false;
 
   /** Shows the requested place, once the log has its step. */
   const show = () => {
@@ -46,7 +48,16 @@ export function joinLesson({ window, store, controller, client }) {
     if (!requested || !run?.steps.length || !(run.close || run.steps.length > (requested.step ?? 0))) return;
     const link = { ...NOTHING_LOCKED, ...requested };
     requested = null;
+    isNewView = link.focus === undefined && link.view !== undefined && link.view !== store.state().selection.view;
     controller.applyLink(link);
+  };
+
+  /** Opens what is folded. Of a view whose address names no parts, the lit ones are shown. */
+  const openNamed = (names) => {
+    const { view, focus } = store.state().selection;
+    const named = focus && withNamed({ view, focus: isNewView && names.length > 0 ? [] : focus }, names);
+    isNewView = false;
+    if (named?.length) store.dispatch({ type: "select", selection: { focus: named } });
   };
 
   const picture = createPicture({
@@ -68,6 +79,7 @@ export function joinLesson({ window, store, controller, client }) {
       pause: () => controller.pause(),
       lit({ names }) {
         store.dispatch({ type: "lit", names });
+        openNamed(names);
         // The map has names too, but a step talks about the view beside it.
         const view = window.document.getElementById(VIEW_PANEL);
         if (view) sight.show(view, names);

@@ -32,8 +32,8 @@ export function Intro({ state, dispatch, controller, client }) {
   const own = !asks && canAsk(state) && (() => ask(true));
   const skip = () => {
     dispatch({ type: "select", selection: { view: "head" } });
-    dispatch({ type: "show", step: 0 });
-    controller.play();
+    dispatch({ type: "seek", step: 0 });
+    if (embed) controller.play();
   };
   return html`<main class="intro fill anchor" data-moment=${moment} aria-label=${msg`The first thirty seconds`}>
     <header class="intro-top line wide">

@@ -29,7 +29,7 @@ export function Columns({ text, label, ...shown }) {
   const [ref, size] = useSize();
   const anchors = useAnchors(ref, text, size, shown.run);
   return html`<div class="intro-picture anchor" role="img" aria-label=${label} ref=${ref}>
-    ${size && html`<${Drawing} size=${size} anchors=${anchors} ...${shown} />`}
+    ${size && html`<${ColumnsDrawing} size=${size} anchors=${anchors} ...${shown} />`}
   </div>`;
 }
 
@@ -49,23 +49,37 @@ function useAnchors(ref, text, size, run) {
   return anchors;
 }
 
-function Drawing({ run, look, moment, progress, size, anchors }) {
+/** @returns {number} columns that a picture has room for: those of the steps that the intro shows, or up to a later step */
+function columnsFor({ promptLength }, step) {
+  return promptLength + Math.max(DECODED, step);
+}
+
+/** @returns {Object} as `introGeometry` */
+export function columnsGeometry(run, step, size) {
+  return introGeometry(size, { positions: columnsFor(run, step), layers: run.layers });
+}
+
+/** @param {Object} props as `Columns`, and `size`, `anchors`; `step`: the one that the moment `whole` shows */
+export function ColumnsDrawing({ run, look, moment, progress, size, anchors = null, step = 0 }) {
   const theme = useTheme();
   const ratio = useRatio();
-  const { promptLength, layers } = run;
-  const most = promptLength + DECODED;
+  const most = columnsFor(run, step);
   const count = Math.min(run.positions, most);
-  const geometry = useMemo(() => introGeometry(size, { positions: most, layers }), [size, run]);
+  const geometry = useMemo(() => columnsGeometry(run, step, size), [size, run, most]);
   const shades = useMemo(() => mapShades(run, normRanges(run)), [run]);
   const images = useMemo(
     () => paintColumns(run, shades, { geometry, theme, ratio, count }),
     [run, shades, geometry, theme, ratio, count],
   );
-  const names = useMemo(() => run.tokens.slice(0, most).map((token) => bareLabel(token, LABEL_CHARS)), [run, count]);
+  const names = useMemo(
+    () => run.tokens.slice(0, most).map((token) => bareLabel(token, LABEL_CHARS)),
+    [run, count, most],
+  );
   const weights = useMemo(() => layerWeights(run), [run]);
   const draw = useCallback(
-    (context) => drawMoment(context, moment, progress, { run, look, anchors, weights, names, geometry, images, theme }),
-    [moment, progress, run, look, anchors, weights, names, geometry, images, theme],
+    (context) =>
+      drawMoment(context, moment, progress, { run, step, look, anchors, weights, names, geometry, images, theme }),
+    [moment, progress, run, step, look, anchors, weights, names, geometry, images, theme],
   );
   return html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`;
 }

@@ -19,9 +19,9 @@ const DIM = 0.32;
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {import("../../shared/state/intro.js").Moment} moment
+ * @param {import("../../shared/state/intro.js").Moment|"whole"} moment `whole`: one step, for the Stage
  * @param {number} progress 0…1 of the moment
- * @param {Object} scene {run, look, anchors, weights, names, geometry, images, theme}; `anchors`: x of each token of the
+ * @param {Object} scene {run, step, look, anchors, weights, names, geometry, images, theme}; `anchors`: x of each token of the
  *   prompt above the picture, or null; `weights(layer, query)`: as `meanWeights`; `names`: a
  *   label per position
  */
@@ -87,6 +87,23 @@ const MOMENTS = {
 
   again(context, progress, scene) {
     decodes(context, progress, scene, 2);
+  },
+
+  whole(context, progress, scene) {
+    const { run, step, look, geometry, images } = scene;
+    if (step > 0) {
+      decodes(context, progress, scene, step);
+      return;
+    }
+    axis(context, scene);
+    names(context, scene, { count: run.promptLength, marked: look ? [look.query, look.key] : [] });
+    put(context, images.tracks, geometry, { positions: [0, run.promptLength] });
+    put(context, images.hollow, geometry, { positions: [0, run.reused] });
+    put(context, images.residual, geometry, {
+      layers: sweep(run, 0, progress),
+      positions: [run.reused, run.promptLength],
+    });
+    if (look && progress >= 1) threads(context, scene, 1);
   },
 };
 
@@ -230,16 +247,41 @@ function slopeOf(most, at, least, longest) {
 }
 
 /** Draws one head's row of attention: a thread from the query to each key, as thick as the weight. */
-function looks(context, { run, look, geometry, theme }, grown) {
+/** @returns {{x: number, y: number}} where the share of a look is written: at the top of its thread */
+export function shareAt({ center, y }, { layer, query, key }) {
+  const at = y(layer);
+  const high = at - riseOf(at, center, query, key) * 0.75;
+  return { x: (center(query) + center(key)) / 2, y: Math.max(18, high) };
+}
+
+/** @returns {number} how high the thread between two tokens rises */
+function riseOf(at, center, query, other) {
+  const from = center(query);
+  return 34 + (from - center(other)) * slopeOf(0.42, at, 34, from - center(0));
+}
+
+function looks(context, scene, grown) {
+  const { run, look, geometry, theme } = scene;
   const { layer, head, query, key } = look;
   const { center, y, top } = geometry;
+  threads(context, scene, grown);
+  const { x, y: high } = shareAt(geometry, look);
+  share(context, x, high, percent(run.weight(layer, head, query, key), 0), theme);
+  context.font = FONT;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillStyle = theme.muted;
+  context.fillText(msg`layer ${layer}, head ${head}`, center(query) + 26, Math.max(top, y(layer) - 18));
+}
+
+function threads(context, { run, look, geometry, theme }, grown) {
+  const { layer, head, query, key } = look;
+  const { center, y } = geometry;
   const at = y(layer);
   const from = center(query);
-  const slope = slopeOf(0.42, at, 34, from - center(0));
-  const rise = (other) => 34 + (from - center(other)) * slope;
   const thread = (other, weight) => {
     const to = center(other);
-    const high = at - rise(other);
+    const high = at - riseOf(at, center, query, other);
     context.lineWidth = 1 + 9 * weight;
     context.globalAlpha = grown * Math.min(1, 0.35 + weight);
     context.beginPath();
@@ -256,13 +298,6 @@ function looks(context, { run, look, geometry, theme }, grown) {
   context.globalAlpha = grown;
   arrowDown(context, center(key), at, 7, theme.computed);
   for (const position of [key, query]) ring(context, geometry, theme, position, layer);
-  const high = at - rise(key) * 0.75;
-  share(context, (from + center(key)) / 2, Math.max(18, high), percent(run.weight(layer, head, query, key), 0), theme);
-  context.font = FONT;
-  context.textAlign = "left";
-  context.textBaseline = "middle";
-  context.fillStyle = theme.muted;
-  context.fillText(msg`layer ${layer}, head ${head}`, from + 26, Math.max(top, at - 18));
 }
 
 /** Draws what the newest token reads from the cache in one layer: a thread per token, the mean of the layer's heads. */

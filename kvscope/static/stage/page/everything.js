@@ -4,12 +4,12 @@ import { html } from "htm/preact";
 import { useContext, useRef } from "preact/hooks";
 import { Part, Store, useChoice } from "../../shared/painting/part.js";
 import { isWide, PANEL_NAMES } from "../../shared/state/views.js";
+import { Fetched } from "../../shared/ui/fetched.js";
 import { msg } from "../../shared/words/msg.js";
 import { MapPlace } from "../changes/map-place.js";
 import { ChangesPlace } from "../changes/panel-place.js";
 import { EmbedHeader, SkipToEnd, SkipToStart } from "../embed/header.js";
 import { useFrameHeight } from "../embed/use-frame-height.js";
-import { WheelHint } from "../embed/wheel-hint.js";
 import { Inspector } from "../inspector/inspector.js";
 import { KvCache, Written } from "../kv-cache/kv-cache.js";
 import { Shelf } from "../kv-cache/shelf.js";
@@ -67,7 +67,8 @@ export function Everything({ embed, host, opens, ...parts }) {
         </div>
       <//>
       <${CodeDock} ...${parts} />
-      ${embed && html`<${WheelHint} /><${SkipToStart} />`}
+      <${Focus} ...${parts} />
+      ${embed && html`<${Fetched} of=${WHEEL_HINT} /><${SkipToStart} />`}
       ${starts && html`<${ChangesPlace} ...${parts} />`}
   `;
 }
@@ -81,5 +82,16 @@ function Stage({ element, children }) {
   const view = useChoice(viewOf);
   return html`<main class="stage" data-wide=${isWide(view)} ref=${element}>${children}</main>`;
 }
+
+const WHEEL_HINT = async () => (await import("../embed/wheel-hint.js")).WheelHint;
+const FOCUS = async () => (await import("../focus/focus.js")).Focus;
+
+/** Hides what is not named, where some parts are. */
+function Focus(parts) {
+  const named = useChoice(isFocused);
+  return named && html`<${Fetched} of=${FOCUS} waits=${msg`Loading…`} part=${Part} ...${parts} />`;
+}
+
+const isFocused = ({ selection }) => selection.focus !== null;
 
 const viewOf = ({ selection }) => selection.view;

@@ -52,7 +52,8 @@ export function followAddress({ window, store, controller, saved = null }) {
       return before !== null && before !== run.id && before !== insteadOf;
     },
     onMove() {
-      const { run, link } = there();
+      const { run, link: named } = there();
+      const link = { focus: null, ...named };
       if (run && run !== store.state().run?.id) controller.visit(run, link);
       else controller.applyLink(link);
     },

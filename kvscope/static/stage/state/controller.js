@@ -80,8 +80,9 @@ export function createController({ store, client, saved = null, storage, delay }
       const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling, reuse, model });
       control.own(id);
       const { selection, headChosen } = state();
-      const { layer, head, view } = selection;
-      if (!disposed) open(id, { playing: true, visited: false, view, link: headChosen ? { layer, head } : {} });
+      const { layer, head, view, focus } = selection;
+      if (!disposed)
+        open(id, { playing: true, visited: false, view, link: headChosen ? { layer, head, focus } : { focus } });
     } catch (problem) {
       if (problem.status === 503) hold();
       else dispatch({ type: "problem", problem });

@@ -1,6 +1,10 @@
-/** Starts a first visit to the front page with the intro, and remembers on the device that the visitor has left the intro. */
+/**
+ * Starts a first visit to the front page with the intro, and later ones with the first parts of the page. Remembers on the device that
+ * the visitor has left the intro.
+ */
 
 import { inIntro } from "../../shared/state/intro.js";
+import { FIRST } from "./focus.js";
 
 const KEY = "kvscope.intro-seen";
 
@@ -10,9 +14,8 @@ const KEY = "kvscope.intro-seen";
  * @returns {{run: string|null, link: Object}} what to open
  */
 export function beginOf({ run, link }, storage) {
-  const linked = run !== null || Object.keys(link).length > 0;
-  const first = !linked && storage.getItem(KEY) === null;
-  return { run, link: first ? { view: "intro" } : link };
+  if (run !== null || Object.keys(link).length > 0) return { run, link };
+  return { run, link: storage.getItem(KEY) === null ? { view: "intro" } : { step: 0, focus: FIRST } };
 }
 
 /** @returns {() => void} stops watching the store */

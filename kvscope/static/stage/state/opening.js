@@ -9,8 +9,8 @@ import { canAsk } from "./run-request.js";
 /** The log of a twin or beam search is not shown as a run: its link opens the original run, in the view that shows it. */
 const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
 
-/** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string, code?: boolean,
- *   change?: string[]}} Link */
+/** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string, focus?: string[]|null,
+ *   code?: boolean, change?: string[]}} Link */
 
 /**
  * @param {Object} parts
@@ -47,7 +47,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
     const { playing, visited, view, insteadOf, link = {}, chosen } = how;
     stopWatching();
     const run = new Run(id, id === saved?.run ? saved : null);
-    dispatch({ type: "opened", run, playing, view: link.view ?? view, insteadOf });
+    dispatch({ type: "opened", run, playing, view: link.view ?? view, focus: link.focus, insteadOf });
     applyLink(link.code === undefined ? {} : { code: link.code });
     const { head, rest } = placeOf(link);
     let waiting = Object.keys(rest).length > 0;

@@ -13,6 +13,7 @@ import { changed, storeOf } from "../../shared/state/create-store.js";
 import { progressAt, revealAt, sweepShare } from "../../shared/state/easing.js";
 import { inIntro, introIsOver, momentsOf } from "../../shared/state/intro.js";
 import { CHANGING, changingFor } from "./changing.js";
+import { focusAfter, lasting } from "./focus.js";
 import { sweptSteps, walk } from "./layer-sweep.js";
 
 export const initialState = {
@@ -52,7 +53,8 @@ export const initialState = {
   following: false,
   speed: 1,
   reducedMotion: false,
-  selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
+  /** `focus`: focus.js. */
+  selection: { layer: 0, head: 0, query: null, key: null, view: "head", focus: /** @type {string[]|null} */ (null) },
   /** Whether the viewer or a link chose the layer or head, so that nothing else moves it. */
   headChosen: false,
   entered: 0,
@@ -143,7 +145,10 @@ const REDUCERS = {
   }),
   opening: () => ({ opening: true, held: false, problem: null }),
   branching: (_state, { token }) => ({ branching: token, problem: null }),
-  opened: (state, { run, playing, view = initialState.selection.view, insteadOf = null }) => ({
+  opened: (
+    state,
+    { run, playing, view = initialState.selection.view, focus = lasting(state.selection.focus), insteadOf = null },
+  ) => ({
     run,
     changing: changingFor(state.changing, run.id),
     insteadOf,
@@ -164,7 +169,7 @@ const REDUCERS = {
     following: false,
     hover: null,
     whatIf: null,
-    selection: { ...initialState.selection, view },
+    selection: { ...initialState.selection, view, focus: focusAfter(state, { focus }) },
     headChosen: false,
   }),
   /** Following jumps to a new step at once. A playhead that waited for a step stops waiting. */
@@ -244,7 +249,7 @@ function selected(state, { selection, chosen = true }) {
   const isOfHead = ["layer", "head"].some((name) => selection[name] !== undefined);
   return {
     ...(stops ? REDUCERS.pause(state) : {}),
-    selection: { ...state.selection, ...selection },
+    selection: { ...state.selection, ...selection, focus: focusAfter(state, selection) },
     headChosen: state.headChosen || (chosen && isOfHead),
   };
 }

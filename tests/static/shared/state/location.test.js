@@ -16,6 +16,12 @@ test("a written hash is read back", () => {
   assert.deepEqual(parseHash(formatHash(values)), values);
 });
 
+test("names of parts are read and written with commas between them", () => {
+  assert.deepEqual(parseHash("#focus=attn.scores,cache.k").focus, ["attn.scores", "cache.k"]);
+  assert.equal(formatHash({ step: 0, focus: ["attn.scores", "cache.k"] }), "#step=0&focus=attn.scores,cache.k");
+  assert.equal(formatHash({ step: 0, focus: null }), "#step=0");
+});
+
 test("missing properties are not written", () => {
   assert.equal(formatHash({ step: 0, query: null, key: undefined, other: 4 }), "#step=0");
   assert.equal(formatHash({}), "");
@@ -87,7 +93,7 @@ test("a new run replaces the link by its own address, and back leads to the save
   show({ run: { id: "b2", saved: null, steps: [{}] }, step: 0 }, 300);
   assert.deepEqual(changes, ["replace /s/abcdefghij23#step=0", "push /?run=b2#step=0"]);
   listeners.popstate();
-  assert.deepEqual(visited, [["a1", { step: 1 }]]);
+  assert.deepEqual(visited, [["a1", { focus: null, step: 1 }]]);
   stop();
 });
 

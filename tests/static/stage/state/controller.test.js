@@ -313,7 +313,10 @@ test("a link comes back to its step and selection as soon as they are there", as
   assert.equal(store.state().step, 0);
   bring(4, 9);
   const { step, playing, selection } = store.state();
-  assert.deepEqual([step, playing, selection], [1, false, { layer: 1, head: 0, query: 3, key: 2, view: "head" }]);
+  assert.deepEqual(
+    [step, playing, selection],
+    [1, false, { layer: 1, head: 0, query: 3, key: 2, view: "head", focus: null }],
+  );
 });
 
 test("a link's head is chosen before the first step is there, and then left to whoever looks at it", async () => {
@@ -322,7 +325,7 @@ test("a link's head is chosen before the first step is there, and then left to w
   assert.deepEqual([layer, head], [1, 1]);
   store.dispatch({ type: "select", selection: { layer: 0 } });
   bring(1, 4);
-  assert.deepEqual(store.state().selection, { layer: 0, head: 1, query: null, key: 2, view: "head" });
+  assert.deepEqual(store.state().selection, { layer: 0, head: 1, query: null, key: 2, view: "head", focus: null });
 });
 
 test("a link whose step is not there yet leaves whoever has gone elsewhere meanwhile where they are", async () => {
@@ -419,7 +422,7 @@ test("a branch asks for the token at the position the step chose, and opens at t
   bring(0, 6, "b1");
   const { step, playing, selection, branching } = store.state();
   assert.deepEqual([step, playing, branching], [1, false, null]);
-  assert.deepEqual(selection, { layer: 1, head: 0, query: null, key: null, view: "tokens" });
+  assert.deepEqual(selection, { layer: 1, head: 0, query: null, key: null, view: "tokens", focus: null });
 });
 
 test("a click on a candidate while a branch is starting starts no second one", async () => {
@@ -502,7 +505,7 @@ test("a relative is shown at the step asked for, with the same head and view", a
   controller.visitRelative("r2", 2);
   bring(0, FRAMES.length, "r2");
   const { step, selection } = store.state();
-  assert.deepEqual([step, selection], [2, { layer: 1, head: 0, query: null, key: null, view: "tokens" }]);
+  assert.deepEqual([step, selection], [2, { layer: 1, head: 0, query: null, key: null, view: "tokens", focus: null }]);
 });
 
 test("the link of a twin or a beam search leads to the run it is of, in the view that shows it", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
+import { FIRST } from "../../../../kvscope/static/stage/state/focus.js";
 import { beginOf, rememberIntro } from "../../../../kvscope/static/stage/state/newcomer.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 
@@ -12,14 +13,14 @@ test("the front page begins with the intro, a link to anything does not", () => 
   assert.deepEqual(beginOf({ run: null, link: { step: 2 } }, storage()), { run: null, link: { step: 2 } });
 });
 
-test("who has left the intro comes to the stage the next time", () => {
+test("who has left the intro comes to the first parts of the stage the next time", () => {
   const device = storage();
   const store = createStore({ selection: { layer: 0, head: 0, query: null, key: null, view: "intro" } });
   rememberIntro(store, device);
   store.dispatch({ type: "moment", moment: 0 });
   assert.deepEqual(beginOf({ run: null, link: {} }, device).link, { view: "intro" }, "not while it is in sight");
   store.dispatch({ type: "select", selection: { view: "head" } });
-  assert.deepEqual(beginOf({ run: null, link: {} }, device).link, {});
+  assert.deepEqual(beginOf({ run: null, link: {} }, device).link, { step: 0, focus: FIRST });
 });
 
 test("a viewer who never saw it has nothing remembered", () => {

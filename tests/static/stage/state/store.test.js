@@ -50,7 +50,7 @@ test("a step or selection outside the run is brought inside", () => {
   const store = openStore();
   const beyond = { type: "select", selection: { layer: 40, head: -2, query: 90, key: 91 } };
   const { step, selection } = after(store, seek(99), beyond);
-  assert.deepEqual([step, selection], [2, { layer: 1, head: 0, query: 4, key: 4, view: "head" }]);
+  assert.deepEqual([step, selection], [2, { layer: 1, head: 0, query: 4, key: 4, view: "head", focus: null }]);
   assert.equal(after(store, seek(-1)).step, 0);
 });
 

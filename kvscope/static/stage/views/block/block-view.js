@@ -35,7 +35,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     <${Note} status=${status} stored=${stored} />
     ${run.open.model.experts && html`<${Experts} layer=${layer} experts=${scene.experts} of=${run.open.model.experts} />`}
     <${BlockDrawing}
-      scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover} lit=${state.lit}
+      scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover} lit=${state.lit} named=${namedIn(selection.focus)}
       opened=${opened} onOpen=${setOpened} dispatch=${dispatch}
     />
     ${
@@ -52,6 +52,11 @@ export function BlockView({ state, focus, dispatch, client }) {
     <${BlockNumbers} scene=${scene} />
     ${!run.open.model.experts && html`<${Fold} class="block-shards" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />`}
   `;
+}
+
+/** @returns {string[]|null} tensors that the drawing is cut to; null: it is whole */
+function namedIn(focus) {
+  return focus && !focus.includes("inspector") ? focus.filter((name) => /[._]/.test(name)) : null;
 }
 
 /**

@@ -15,7 +15,7 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
       type="button" disabled=${to < 0 || to >= run.layers} aria-label=${name} onClick=${() => select({ layer: to })}
     >${content}</button>`;
   const options = useOptions(run, newest + 1);
-  return html`<div class="row">
+  return html`<div class="row" data-names="layers">
     <h2>${msg`Layer ${layer} of ${run.layers}`} <small>${nodes`row (vectors) of ${token}`}</small></h2>
     <span class="block-layers line" role="group" aria-label=${msg`Layer`}>
       ${layerButton(layer - 1, msg`Open the layer below`, `◀ ${layer > 0 ? `L${layer - 1}` : ""}`)}

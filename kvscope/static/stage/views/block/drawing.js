@@ -8,7 +8,7 @@ import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { Tooltip } from "../../ui/tooltip.js";
-import { hitBlock } from "./draw/boxes.js";
+import { cutTo, hitBlock } from "./draw/boxes.js";
 import { clipOf, drawBlock, paintBlock } from "./draw/cells.js";
 import { placedColumns } from "./draw/columns.js";
 import { tallGeometry } from "./draw/tall.js";
@@ -24,10 +24,12 @@ import { placeUnder, useCursor } from "./use-cursor.js";
 /** Below this width the MLP half lies under the attention half; below the next, the flow goes down, not across. */
 const WIDE_FROM_PX = 1030;
 const FOLDED_FROM_PX = 740;
+/** How much a cut of the drawing is enlarged. */
+const LARGEST = 2;
 
 export function BlockDrawing(props) {
   const [ref, size] = useSize();
-  return html`<div class="block-room still anchor">
+  return html`<div class="block-room still anchor" data-holds=${props.named?.join(" ")}>
     <div class="block-probe" ref=${ref}></div>
     ${size && html`<${Drawing} ...${props} size=${size} />`}
   </div>`;
@@ -41,7 +43,8 @@ function useGeometry({ dims, first, positions, query }, size, centre) {
   }, [size, JSON.stringify(dims), first, positions, query, centre]);
 }
 
-function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, size, dispatch }) {
+/** @param {Object} props `named`: tensors that the drawing is cut to; null: all of it is shown */
+function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, named, size, dispatch }) {
   const theme = useTheme();
   const ratio = useRatio();
   const geometry = useGeometry(scene, size, centre);
@@ -114,8 +117,9 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, s
   };
   const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
 
-  return html`<div
-      class="block-drawing anchor" data-points style=${`width:${geometry.width}px;height:${geometry.height}px`}
+  const cut = named && cutTo(geometry, named);
+  const drawing = html`<div
+      class="block-drawing anchor" data-points style=${`width:${geometry.width}px;height:${geometry.height}px${cut ? `;translate:${-cut.x}px ${-cut.y}px` : ""}`}
       onPointerDown=${onPointerMove} onPointerMove=${onPointerMove} onPointerLeave=${onPointerLeave} onClick=${onClick}
     >
       ${under}
@@ -132,8 +136,10 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, s
         ${cursor.place && factsText(valueFacts(scene, cursor.place))}
       </p>
       ${facts && beside && html`<${Tooltip} at=${beside} box=${geometry} ...${facts} />`}
-    </div>
-    ${legend}`;
+    </div>`;
+  return cut
+    ? html`<div class="block-cut" style=${`width:${cut.width}px;height:${cut.height}px;zoom:${Math.min(LARGEST, size.width / cut.width)}`}>${drawing}</div>`
+    : html`${drawing} ${legend}`;
 }
 
 function samePlace(one, other) {

@@ -19,12 +19,12 @@ export function WhatIf({ state, focus, ready, client }) {
   const position = Math.min(selection.query ?? focus.newest, newest);
   const other = position === 0 ? newest : 0;
   const refusal = run.open.changed ? OF_ORIGINAL : null;
-  return html`<h4 data-names="what-if-mask">${msg`What if tokens could read later ones (no causal mask)?`} <${Badge} origin="measured" /></h4>
+  return html`<div data-names="what-if-mask"><h4>${msg`What if tokens could read later ones (no causal mask)?`} <${Badge} origin="measured" /></h4>
     <${Experiment}
       question=${msg`With the mask, a token reads no later token, so its values stay the same and can be cached. Without it, each new token would change every earlier row.`}
       name=${msg`Run it without the mask`} ready=${ready} refusal=${refusal} ask=${() => client.ask("mask")({ run: run.id, step })}
       show=${(answer) => html`<${Unmasked} answer=${answer} run=${run} newest=${newest} />`}
-    />
+    /></div>
     <h4>${msg`What if all values of earlier tokens were cached?`} <${Badge} origin="measured" /></h4>
     <${Experiment}
       question=${msg`All values computed for earlier tokens stay the same. Why cache only K and V?`}
@@ -33,13 +33,13 @@ export function WhatIf({ state, focus, ready, client }) {
     />
     ${
       other !== position &&
-      html`<h4 data-names="what-if-position">${msg`The same token at another position`} <${Badge} origin="measured" /></h4>
+      html`<div data-names="what-if-position"><h4>${msg`The same token at another position`} <${Badge} origin="measured" /></h4>
         <${Experiment}
           key=${`${layer} ${head} ${position}`}
           question=${msg`The model runs ${quoted(run.tokens[position])} alone, at position ${position} and at ${other}. What changes in head ${head} of layer ${layer}?`}
           name=${msg`Run it at both positions`} ready=${ready} refusal=${refusal} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
           show=${(answer) => html`<${OtherPosition} answer=${answer} rotary=${run.open.model.positions === "rotary"} positions=${[position, other]} />`}
-        />`
+        /></div>`
     }`;
 }
 

@@ -33,7 +33,7 @@ export function Heads({ run, focus, dispatch }) {
   const side = SIDES.find(({ heads }) => run.heads <= heads).px;
   const px = run.heads / run.kvHeads > MOST_IN_LINE ? Math.min(side, LINE_PX) : side;
   const choose = (to) => dispatch({ type: "select", selection: { head: to } });
-  return html`<section class="heads" aria-label=${msg`Heads that share K and V`}>
+  return html`<section class="heads" data-names="heads" aria-label=${msg`Heads that share K and V`}>
     <h3>${plural(run.heads, form`${run.heads} head of layer ${layer}`, form`${run.heads} heads of layer ${layer}`)}</h3>
     <div class="row">
       ${groups.map(

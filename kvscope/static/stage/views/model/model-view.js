@@ -122,7 +122,7 @@ function Inputs({ run, step, flow, parts, locked, onOpen }) {
       <${FedTokens} run=${run} step=${step} flow=${flow} locked=${locked} onOpen=${onOpen} />
     <//>
     <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? msg`id` : msg`ids`} />
-    <${Part} number=${2} name=${msg`Embed`} place="embed">
+    <${Part} number=${2} name=${msg`Embed`} place="embed" names="embed">
       <p>${nodes`Each id selects one row of a learned table: its ${html`<${Term} id="embedding">${msg`embedding`}<//>`}. Press a token to see it.`} ${scaledText(run.open.model)}</p>
       <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes?.embedding} />
     <//>
@@ -206,16 +206,16 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       : null;
   return html`
     <${Wire} place="last" shape=${[1, d]} rows=${1} note=${note} />
-    <${Part} number=${4} name=${msg`Final norm`} place="norm">
+    <${Part} number=${4} name=${msg`Final norm`} place="norm" names="norm">
       <p>${nodes`Scales the row to a ${html`<${Term} id="norm">${msg`common size`}<//>`}.`}</p>
       <${Weights} shape=${null} parameters=${parts.norm} size=${parts.bytes?.norm} />
     <//>
     <${Wire} place="normed" names="final" shape=${[1, d]} rows=${1} />
-    <${Part} number=${5} name=${msg`LM head`} place="scores">
+    <${Part} number=${5} name=${msg`LM head`} place="scores" names="lm-head">
       <p>${nodes`Gives one score, a ${html`<${Term} id="logit">${msg`logit`}<//>`}, to every token of the vocabulary.`}</p>
       ${
         parts.tied
-          ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> ${msg`the embedding table, used again`}</p>`
+          ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> <span>${msg`the embedding table, used again`}</span></p>`
           : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes?.head} />`
       }
     <//>

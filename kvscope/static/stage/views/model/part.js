@@ -27,7 +27,7 @@ export function Part({ number, name, place, names, open = null, weights = null, 
 export function Weights({ shape, parameters, size = null }) {
   const count = integer(parameters);
   return html`<p class="chip is-weights" title=${msg`computed from the shapes of the weights`}>
-    ${shape && html`<b>${shape}</b>`} ${size === null ? msg`${count} parameters` : msg`${count} parameters, ${bytesShort(size)}`}
+    ${shape && html`<b>${shape}</b>`} <span>${size === null ? msg`${count} parameters` : msg`${count} parameters, ${bytesShort(size)}`}</span>
   </p>`;
 }
 
@@ -37,8 +37,8 @@ export function Weights({ shape, parameters, size = null }) {
  */
 export function Wire({ place, names, shape, rows, unit = "", note = null }) {
   const width = WIRE_PX + DOUBLING_PX * Math.log2(rows);
-  return html`<div class=${`wire word-computed wire-${place}`} style=${`grid-area:${place};--wire:${width.toFixed(1)}px`}>
-    <span data-names=${names}><b class="shape">${shapeText(shape)}</b> ${unit}</span><i aria-hidden="true"></i>${note && html`<small>${note}</small>`}
+  return html`<div class=${`wire word-computed wire-${place}`} style=${`grid-area:${place};--wire:${width.toFixed(1)}px`} data-names=${names}>
+    <span><b class="shape">${shapeText(shape)}</b> ${unit}</span><i aria-hidden="true"></i>${note && html`<small>${note}</small>`}
   </div>`;
 }
 

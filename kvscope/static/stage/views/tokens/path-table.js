@@ -58,7 +58,7 @@ function runningSums(shares) {
 
 /** On a phone, where no column has room for its slider. */
 function Sliders({ sliders }) {
-  return html`<div class="path-sliders stack tight">
+  return html`<div class="path-sliders stack tight" data-names="path">
     ${SLIDERS.map((name) => html`<div key=${name}><b class="small">${NAMES[name]}</b>${sliders[name]}</div>`)}
   </div>`;
 }

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { signedShade } from "../../../../../kvscope/static/stage/draw/tiles.js";
-import { boxAround, boxOf, cellBox, hitBlock } from "../../../../../kvscope/static/stage/views/block/draw/boxes.js";
+import {
+  boxAround,
+  boxOf,
+  cellBox,
+  cutTo,
+  hitBlock,
+} from "../../../../../kvscope/static/stage/views/block/draw/boxes.js";
 import { clipOf, paintBlock } from "../../../../../kvscope/static/stage/views/block/draw/cells.js";
 import {
   columnAt,
@@ -188,6 +194,17 @@ describe("the box around a tensor", () => {
       }
       assert.deepEqual(boxAround(geometry, "attn.q_raw"), around);
       assert.equal(boxAround(geometry, "logits"), null);
+    });
+
+    test(`${place}: a cut has the named tensors, and no more of the drawing than their labels need`, () => {
+      const geometry = geometryOf(SMOL, { count: 14, own: 13, centre: 13 });
+      const cut = cutTo(geometry, ["attn.scores", "logits"]);
+      const around = boxAround(geometry, "attn.scores");
+      assert.ok(cut.x <= around.x && cut.x + cut.width >= around.x + around.width);
+      assert.ok(cut.y <= around.y && cut.y + cut.height >= around.y + around.height);
+      assert.ok(cut.height < geometry.height);
+      assert.ok(cut.x >= 0 && cut.y >= 0 && cut.x + cut.width <= geometry.width);
+      assert.equal(cutTo(geometry, ["logits"]), null);
     });
   }
 });

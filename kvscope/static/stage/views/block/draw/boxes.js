@@ -119,6 +119,25 @@ export function boxAround({ boxes }, tensor) {
   return { x, y, width: right - x, height: bottom - y };
 }
 
+/** Space around named boxes for their labels, CSS pixels: on the left and right, above, below. */
+const CUT = { side: 28, above: 82, below: 40 };
+
+/**
+ * @param {{boxes: Object[], width: number, height: number}} geometry
+ * @param {string[]} tensors
+ * @returns {{x: number, y: number, width: number, height: number}|null} the part of the drawing with their boxes; null if it has none
+ */
+export function cutTo(geometry, tensors) {
+  const boxes = tensors.map((name) => boxAround(geometry, name)).filter((box) => box !== null);
+  if (boxes.length === 0) return null;
+  const [left, top] = ["x", "y"].map((side) => Math.min(...boxes.map((box) => box[side])));
+  const x = Math.max(0, left - CUT.side);
+  const y = Math.max(0, top - CUT.above);
+  const right = Math.min(geometry.width, Math.max(...boxes.map((box) => box.x + box.width)) + CUT.side);
+  const bottom = Math.min(geometry.height, Math.max(...boxes.map((box) => box.y + box.height)) + CUT.below);
+  return { x, y, width: right - x, height: bottom - y };
+}
+
 /** @returns {{x: number, y: number, width: number, height: number}} one value's cell in a tile */
 export function cellBox({ x, y, width, height, columns, rows }, index) {
   const [w, h] = [width / columns, height / rows];

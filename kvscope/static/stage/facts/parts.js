@@ -1,0 +1,20 @@
+/** The parts of the Stage and of its views, as embed/picture.json lists them. Pure. */
+
+import PICTURES from "../../embed/picture.json" with { type: "json" };
+
+const STAGE = PICTURES.find(({ paths }) => paths.includes("/"));
+
+/** @returns {string[]} the parts of a view that are drawn, by name */
+export function partsOf(view) {
+  return STAGE.views[view].parts;
+}
+
+/** @returns {string|null} the first name in a focus that neither the page nor its view has */
+export function unknownIn({ view, focus }) {
+  return focus.find((name) => !STAGE.page_parts.includes(name) && !partsOf(view).includes(name)) ?? null;
+}
+
+/** @returns {string[]} the focus with the parts of its view that have these names */
+export function withNamed({ view, focus }, names) {
+  return [...new Set([...focus, ...names.filter((name) => partsOf(view).includes(name))])];
+}
