@@ -57,6 +57,22 @@ def test_the_loop_is_calculated_and_the_engine_counts_the_same(opened: NewPage) 
     expect(field(page, "N, prompt tokens")).to_have_value("1")
 
 
+def test_the_loop_of_the_fields_is_run_where_the_server_accepts_its_length(opened: NewPage) -> None:
+    page = opened("loop?n=40&k=4")
+    measured = region(page, "Measured")
+    field(page, "K, new tokens").fill("9999")
+    expect(measured).to_contain_text("Too long for a real run here")
+    field(page, "K, new tokens").fill("4")
+    expect(measured).to_contain_text(re.compile(r"It stores about \d+.kB"))
+    measured.get_by_role("button", name="Run 40 + 4 tokens").click()
+    expect(measured).to_contain_text("40 prompt tokens, 4 new ones.")
+    line = measured.get_by_role("row", name=re.compile("^with the cache"))
+    expect(line.get_by_role("cell")).to_have_text(["43", "43"])
+    time = measured.get_by_role("row", name=re.compile("^time with the cache"))
+    expect(time.get_by_role("cell").first).to_have_text(re.compile(r"^\d+\.\d s$"))
+    page.wait_for_url(re.compile("run="))
+
+
 def test_the_server_says_where_its_state_lives(opened: NewPage) -> None:
     page = opened("state?n=2000")
     engine = region(page, "Engine process")

@@ -4,7 +4,6 @@
  */
 
 import { msg } from "../../shared/words/msg.js";
-import { within } from "../answers/bounds.js";
 import { createRecorder } from "../log/recorder.js";
 import { Refused } from "../refused.js";
 import { BLOCK_SIZE, CacheFull, createCache } from "./cache.js";
@@ -142,7 +141,11 @@ export function createService({ model, info, cost, limits, tokenizer, editsOf, o
     /** Admits a run of a prompt.  @throws {Refused} */
     start({ run, prompt, chat, max_new_tokens: newTokens, reuse, created, ...settings }) {
       const ids = idsOf(prompt, chat);
-      within("max_new_tokens", newTokens, 1, Math.min(limits.new_tokens, limits.positions - ids.length));
+      const most = Math.min(limits.new_tokens, limits.positions - ids.length);
+      if (newTokens > most) {
+        const detail = msg`max_new_tokens is ${newTokens}; it must be from 1 to ${most}.`;
+        throw new Refused(422, detail, { field: "max_new_tokens", limit: most });
+      }
       const admitted = admit({ run, ids, prompt: ids.length, settings, newTokens, seq: 0, reuse });
       const opening = {
         ...{ model: info, prompt, chat, sampling: settings, ids },
