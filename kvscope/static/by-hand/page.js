@@ -129,7 +129,7 @@ function Example({ shown: bare, open, predict, code, real, theme, framed, lights
       </div>
       <${Status} wrong=${shown.wrong} table=${table} phase=${phase} />
       <${Inputs} answer=${answer} wrong=${shown.wrong} actions=${actions} />
-      <p class="by-hand-key row muted push"><span class="key-input">${msg`input: type to change it`}</span> <span class="key-computed">${msg`computed: click to see how`}</span>${changes > 0 && html` <span class="key-changed">${plural(changes, form`The last edit changed ${changes} number`, form`The last edit changed ${changes} numbers`)}</span>`}</p>
+      <p class="by-hand-key row muted push"><span class="key-input">${msg`input: type to change it`}</span> <span class="key-computed">${msg`computed: press to see how`}</span>${changes > 0 && html` <span class="key-changed">${plural(changes, form`The last edit changed ${changes} number`, form`The last edit changed ${changes} numbers`)}</span>`}</p>
     </div>
     <${Lines} lines=${table.lines} shown=${shown} actions=${actions} />
     <div class="by-hand-foot" data-code=${code}>

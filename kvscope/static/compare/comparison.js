@@ -96,7 +96,7 @@ function Tokens({ aligned, a, b, moment, goTo }) {
   const byColumn = useMemo(() => new Map(moments.map(({ column }, at) => [column, at])), [moments]);
   const onPick = (column) => (byColumn.has(column) ? () => goTo(byColumn.get(column)) : null);
   return html`<section class="stack tight" aria-label=${msg`Tokens of both runs`}>
-    <p class="muted small">${parting === null && first === null ? msg`A above, B below. Click a token of the answer to see its step.` : msg`A above, B below. The tokens that differ have a line around them; ▼ marks the first. Click a token of the answer to see its step.`}</p>
+    <p class="muted small">${parting === null && first === null ? msg`A above, B below. Press a token of the answer to see its step.` : msg`A above, B below. The tokens that differ have a line around them; ▼ marks the first. Press a token of the answer to see its step.`}</p>
     <${TokenColumns} columns=${columns} a=${a} b=${b} current=${moment?.column ?? null} parting=${first} label=${msg`Tokens, A above B`} onPick=${onPick} />
   </section>`;
 }

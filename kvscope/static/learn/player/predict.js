@@ -25,7 +25,7 @@ export function Predict({ predict, answer, hints, picture, dispatch }) {
     <p class="lesson-ask"><${Prose} nodes=${predict.ask} picture=${picture} /></p>
     ${predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
     ${predict.answer !== null && html`<${Choices} predict=${predict} answer=${answer} over=${over} picture=${picture} give=${give} />`}
-    ${predict.cell !== null && !over && html`<p class="muted">${msg`Click the place in the picture.`}</p>`}
+    ${predict.cell !== null && !over && html`<p class="muted">${msg`Press the place in the picture.`}</p>`}
     <div role="status" tabindex="-1" ref=${verdict}><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
     ${!over && html`<${Hints} hints=${predict.hints} open=${hints} block="predict" picture=${picture} dispatch=${dispatch} />`}
   </section>`;

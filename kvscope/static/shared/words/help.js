@@ -31,7 +31,7 @@ const PARTS = [
 const ANSWERS = [
   [
     msg`Which head links two words?`,
-    msg`In a head, click the cell in the row of one word and the column of the other. The page names the head with the largest weight there.`,
+    msg`In a head, press the cell in the row of one word and the column of the other. The page names the head with the largest weight there.`,
   ],
   [
     msg`What does one more token cost?`,

@@ -198,7 +198,7 @@ function weight(scene, { part: head, key }) {
     value: msg`weight ${fixed(value, 4)}`,
     notes: [
       softmaxText(scores.length, scores[key - scene.first], largest, total),
-      msg`key at position ${key}; click to see the whole sum`,
+      msg`key at position ${key}; press to see the whole sum`,
     ],
   };
 }

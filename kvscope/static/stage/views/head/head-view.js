@@ -38,7 +38,7 @@ export function HeadView({ state, sight, focus, exact, dispatch }) {
   const row = awaited ? null : rowWeights(run, layer, head, query);
   return html`
     <h2>${awaited ? msg`After the first step, this shows which tokens a head looks at.` : lookSentence(run, query, row)}${
-      preview && html` <small>${msg`layer ${layer}, head ${head}: click to select it`}</small>`
+      preview && html` <small>${msg`layer ${layer}, head ${head}: press to select it`}</small>`
     }</h2>
     ${about && html`<p class="muted small">${about}</p>`}
     <div class="head-place"><div class="head-body anchor grow">

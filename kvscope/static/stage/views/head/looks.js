@@ -37,7 +37,7 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
         ({ key, weight }) => html`<tr key=${key} class=${locked && key === chosen ? "is-chosen" : ""}>
           <th scope="row">
             <button
-              type="button" disabled=${preview} title=${msg`Key at position ${key}: click to select this cell`}
+              type="button" disabled=${preview} title=${msg`Key at position ${key}: press to select this cell`}
               aria-pressed=${locked && key === chosen} tabindex="-1" onClick=${() => choose(key)}
             ><${Token} class=${kindOf(run, key, query)} token=${run.tokens[key]} limit=${10} /></button>
           </th>

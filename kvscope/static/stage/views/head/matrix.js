@@ -166,10 +166,10 @@ function cellFacts(run, layer, { queries, keys, row = false }, cell) {
     notes: [
       msg`query ${cell.query}, key ${cell.key}`,
       row
-        ? msg`the largest weight of this row; click to select it`
+        ? msg`the largest weight of this row; press to select it`
         : many
           ? msg`the largest weight under this pixel`
-          : msg`click to select it`,
+          : msg`press to select it`,
     ],
   };
 }
