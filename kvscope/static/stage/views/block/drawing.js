@@ -24,8 +24,9 @@ import { placeUnder, useCursor } from "./use-cursor.js";
 /** Below this width the MLP half lies under the attention half; below the next, the flow goes down, not across. */
 const WIDE_FROM_PX = 1030;
 const FOLDED_FROM_PX = 740;
-/** How much a cut of the drawing is enlarged. */
+/** How much a cut of the drawing is enlarged at most, and how much of the window's height it may take then. */
 const LARGEST = 2;
+const SHARE_OF_HEIGHT = 0.72;
 
 export function BlockDrawing(props) {
   const [ref, size] = useSize();
@@ -138,8 +139,14 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, n
       ${facts && beside && html`<${Tooltip} at=${beside} box=${geometry} ...${facts} />`}
     </div>`;
   return cut
-    ? html`<div class="block-cut" style=${`width:${cut.width}px;height:${cut.height}px;zoom:${Math.min(LARGEST, size.width / cut.width)}`}>${drawing}</div>`
+    ? html`<div class="block-cut" style=${`width:${cut.width}px;height:${cut.height}px;zoom:${enlarged(cut, size.width)}`}>${drawing}</div>`
     : html`${drawing} ${legend}`;
+}
+
+/** @returns {number} by how much a cut is enlarged: it is as wide as its room, and in sight as a whole unless that would shrink it */
+function enlarged(cut, width) {
+  const whole = Math.max(1, (SHARE_OF_HEIGHT * window.innerHeight) / cut.height);
+  return Math.min(LARGEST, width / cut.width, whole);
 }
 
 function samePlace(one, other) {

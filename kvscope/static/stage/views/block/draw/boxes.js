@@ -120,7 +120,7 @@ export function boxAround({ boxes }, tensor) {
 }
 
 /** Space around named boxes for their labels, CSS pixels: on the left and right, above, below. */
-const CUT = { side: 28, above: 82, below: 40 };
+const CUT = { side: 28, above: 82, below: 50 };
 
 /**
  * @param {{boxes: Object[], width: number, height: number}} geometry
