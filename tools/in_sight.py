@@ -85,17 +85,21 @@ def steps_of(page: Page) -> Iterator[tuple[int, Frame]]:
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("lesson", nargs="*", help="numbers")
-    chosen = parser.parse_args().lesson or [f"{number:02}" for number in range(1, FIRST + 1)]
+    lessons = sorted(LESSONS.glob("*.md"))
+    numbers = range(1, len(lessons) + 1)
+    parser.add_argument(
+        "lesson", nargs="*", type=int, choices=numbers, default=list(range(1, FIRST + 1)), help="number"
+    )
+    chosen = parser.parse_args().lesson
     glossary = json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8"))
     names = {term: entry["name"] for term, entry in glossary.items()}
     controls, untaught, known = [], 0, set[str]()
     with tempfile.TemporaryDirectory() as folder, running(Server(Path(folder))) as server, sync_playwright() as tool:
         server.wait_until_ready()
         page = launched(tool.chromium).new_page(viewport=SCREEN)
-        for path in sorted(LESSONS.glob("*.md")):
+        for number, path in zip(numbers, lessons, strict=True):
             known |= introduced(path)
-            if path.name[:2] not in {number.zfill(2) for number in chosen}:
+            if number not in chosen:
                 continue
             page.goto(f"{server.url}learn/{path.stem}")
             for step, frame in steps_of(page):
@@ -103,9 +107,7 @@ def main() -> int:
                 new = sorted((terms_in(seen["texts"], names) | set(seen["marked"])) - known - ORIGINS)
                 controls.append(seen["controls"])
                 untaught += len(new)
-                print(
-                    f"lesson {path.name[:2]}, step {step}: {seen['controls']:3} controls  {' '.join(new)}", flush=True
-                )
+                print(f"lesson {number}, step {step}: {seen['controls']:3} controls  {' '.join(new)}", flush=True)
     print(f"{len(controls)} steps: {statistics.median(controls):g} controls (median), {untaught} untaught terms")
     return untaught > 0
 
