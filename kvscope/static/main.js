@@ -100,6 +100,7 @@ function setAttributes(values) {
   }
 }
 
+if (inLesson) setAttributes({ lesson: "true" });
 setStyleAttributes(store.state());
 narrow.addEventListener("change", () => setStyleAttributes(store.state()));
 store.subscribe(setStyleAttributes);

@@ -347,7 +347,7 @@ def test_on_a_phone_a_verdict_is_in_sight(learn: Callable[..., Lesson]) -> None:
 def test_the_list_of_tokens_is_at_the_positions_that_a_step_speaks_of(new_page: NewPage, server: Server) -> None:
     lesson = Lesson(new_page(**PHONE), f"{server.url}learn/01-what-is-a-token#3")
     expect(lesson.picture.get_by_role("button", name="·assistant: its row")).to_be_in_viewport()
-    lesson.page.get_by_role("button", name="Several tokens").click()
+    lesson.page.get_by_role("button", name="At position 34 no space stands before it").click()
     expect(lesson.picture.locator("[data-locked]").first).to_contain_text("ass")
     expect(lesson.picture.locator("[data-locked]").last).to_be_in_viewport()
     lesson.expect_shown(step=0)

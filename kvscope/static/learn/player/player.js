@@ -88,7 +88,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
             step.do &&
             html`<${Do} task=${step.do} done=${state.done.includes(index)} hints=${state.hints[`${index}.do`] ?? 0} picture=${parts} dispatch=${dispatch} />`
           }
-          ${lesson.along?.[index] && html`<p class="lesson-where muted small">${msg`Reads along with ${lesson.along[index].join("; ")}`}</p>`}
+          ${lesson.along?.[index] && html`<details class="lesson-where muted small"><summary>${msg`Other documents on this`}</summary>${lesson.along[index].join("; ")}</details>`}
         </div>
         <${Moves} state=${state} lessons=${lessons} framed=${framed} file=${file} go=${go} next=${next} dispatch=${dispatch} />
       </article>

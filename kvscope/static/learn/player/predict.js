@@ -74,7 +74,7 @@ function Verdict({ predict, answer, over, picture }) {
   return html`
     ${
       predict.cell === null
-        ? html`<p class=${tone}>${answer.right && "✓ "}${predict.number === null ? rightChoice(predict, answer) : saidNumber(predict, answer)}</p>`
+        ? html`<p class=${tone}>${answer.right && !isNear(predict, answer) && "✓ "}${predict.number === null ? rightChoice(predict, answer) : saidNumber(predict, answer)}</p>`
         : answer.right && html`<p class=${tone}>✓ ${msg`Found.`}</p>`
     }
     <p><${Prose} nodes=${predict.because} picture=${picture} /></p>
@@ -88,13 +88,21 @@ function rightChoice({ answer }, { right }) {
 }
 
 /** Words the right number, and the one that the reader gave. */
-function saidNumber(predict, { given }) {
+function saidNumber(predict, answer) {
   const strong = (text) => html`<b class="number">${text}</b>`;
-  const said = numberOf(given);
+  const said = numberOf(answer.given);
   const right = strong(rightNumber(predict));
-  return said === null
-    ? nodes`It is ${right}.`
-    : nodes`You said ${strong(rightNumber({ ...predict, number: said }))}, it is ${right}.`;
+  if (said === null) return nodes`It is ${right}.`;
+  const yours = strong(rightNumber({ ...predict, number: said }));
+  return isNear(predict, answer)
+    ? nodes`Near enough: you said ${yours}, it is ${right}.`
+    : nodes`You said ${yours}, it is ${right}.`;
+}
+
+/** @returns {boolean} whether a number counts as right, but is written otherwise than the right one */
+function isNear({ number }, { given, right }) {
+  const said = numberOf(given);
+  return right && number !== null && said !== null && plainNumber(said) !== plainNumber(number);
 }
 
 /** @param {{number: number, unit: string}} predict @returns {string} 46,080 B */

@@ -46,10 +46,11 @@ const REDUCERS = {
     settled: false,
   }),
   shown: (state, { shown }) => {
-    const done = withDone(state, shown);
+    const settled = state.settled || isAt(state, shown);
+    const done = settled ? withDone(state, shown) : state.done;
     // On a phone the text returns over the picture, because it says that the task is done.
     const folded = state.folded && done === state.done;
-    return { shown, settled: state.settled || isAt(state, shown), done, folded, answers: withCell(state, shown) };
+    return { shown, settled, done, folded, answers: settled ? withCell(state, shown) : state.answers };
   },
   answer: (state, { given }) => ({
     answers: { ...state.answers, [state.index]: answered(state, given) },

@@ -37,7 +37,6 @@ const NOTHING_LOCKED = { query: null, key: null };
 
 /** @param {{window: Window, store: Object, controller: Object, client: Object}} parts */
 export function joinLesson({ window, store, controller, client }) {
-  document.documentElement.dataset.lesson = "true";
   const sight = createSight(window);
   let requested = null;
   let isNewView = false;

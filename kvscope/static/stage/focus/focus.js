@@ -76,7 +76,7 @@ function Rest({ state, dispatch, controller, first }) {
       >${open ? "▾" : "▸"} ${title}</button>`;
     })}
     <button type="button" class="focus-fold" onClick=${() => show(null)}>▸ ${first ? msg`More: layers, heads, effects, code` : msg`The whole page: layers, attention, next token, cache, time`}</button>
-    ${!first && canAsk(state) && html`<${Own} class="focus-fold push" dispatch=${dispatch}>${msg`Try your own sentence`} ▸<//>`}
+    ${!first && canAsk(state) && html`<${Own} class="focus-fold push" dispatch=${dispatch}>${msg`Try your own`} ▸<//>`}
   </footer>`;
 }
 

@@ -29,7 +29,7 @@ export function rulesFor(focus, escaped) {
     if (named.length === 0) hidden.push(".panel-inspector");
     else {
       const parts = `:is(${named.join()})`;
-      hidden.push(".inspector > :not(.view)", ".panel-inspector > :not(.inspector)");
+      hidden.push(".inspector > :not(.view, .empty)", ".panel-inspector > :not(.inspector)");
       hidden.push(`.view :not(:has(${parts}), ${parts}, ${parts} *)`);
     }
   }

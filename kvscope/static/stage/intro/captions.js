@@ -107,7 +107,7 @@ const CAPTIONS = {
       title: msg`Without the cache: ${rows} rows to compute instead of ${fewer}.`,
       more: sentences(
         msg`Each step would compute all tokens so far again, for the same text.`,
-        msg`These numbers are calculated, not measured. A row is one token through all layers.`,
+        msg`These numbers are calculated, not measured. Each square is a row: the numbers of one token, through all layers.`,
       ),
     };
   },

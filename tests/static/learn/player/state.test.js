@@ -60,6 +60,13 @@ test("a task stays done, and counts only in its own step", () => {
   assert.deepEqual(play(begin(0), shown({ head: 6 })).done, []);
 });
 
+test("what the picture of the step before shows does no task", () => {
+  const lesson = { ...LESSON, steps: [step("/#step=0"), step("/#step=5", { do: { check: { step: { below: 5 } } } })] };
+  const arrived = reduce({ ...begin(), lesson }, { type: "go", to: 1 });
+  assert.deepEqual(play(arrived, shown({ step: 0 })).done, []);
+  assert.deepEqual(play(arrived, shown({ step: 0 }), shown({ step: 5 }), shown({ step: 0 })).done, [1]);
+});
+
 test("a task that starts a run is done when the run has ended, any other at once", () => {
   const task = (check) => ({ ...begin(), lesson: { ...LESSON, steps: [step("/", { do: { check } })] } });
   for (const field of ["run", "prompt", "branched_at", "experiment"]) {
