@@ -215,9 +215,11 @@ def test_it_obeys_the_page_around_alone_and_only_its_commands(
 
 
 def test_in_a_sandboxed_frame_nothing_is_computed_and_what_is_stored_is_shown(
-    new_page: NewPage, course: Callable[..., Course], server: Server, short_run: str
+    new_page: NewPage, course: Callable[..., Course], server: Server
 ) -> None:
-    session = share(server, short_run, title="Not looked at yet", open={**HEAD, "view": "model"}).id
+    # A run of its own: the server keeps answers that another test asked for.
+    run = server.finished_run("Nobody has looked inside this run", max_new_tokens=4)
+    session = share(server, run, title="Not looked at yet", open={**HEAD, "view": "model"}).id
     lens = f"{server.url}api/sessions/{session}/lens?step=3"
     inspector = course(new_page(), made(session)).embed.get_by_role("region", name="Inspector", exact=True)
     expect(inspector).to_contain_text("not stored with this session")

@@ -133,7 +133,7 @@ class _Page:
 
     def values(self) -> Iterator[bytes]:
         """Yields the payloads of the `values` frames, by step and layer."""
-        for step in count():
+        for step in count() if self.layers else ():
             for layer in self.layers:
                 place = self._places.get(values_id(step, layer))
                 if place is None:

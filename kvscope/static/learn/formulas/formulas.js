@@ -52,7 +52,7 @@ export function layerFormulas(model) {
     },
     {
       id: "softmax",
-      name: "softmax",
+      name: msg`Softmax`,
       // Not language: symbols.
       formula: "softmax(s)ᵢ = exp(sᵢ − max s) ÷ Σⱼ exp(sⱼ − max s)",
       says: msg`s: the scores of one query, one for each key. The weights add up to 1; subtracting the largest score changes nothing and keeps exp small.`,
