@@ -27,7 +27,7 @@ def test_it_tells_the_prompt_the_tokens_and_the_text(run: kvscope.Run) -> None:
     assert run.text == "The capital of France is Paris."
     assert run.model["name"] == "SmolLM2-135M-Instruct"
     assert [step["phase"] for step in run.steps] == ["prefill", *["decode"] * 7]
-    assert (run.title, run.level) == ("A question, the answer, and the decision to stop", "attention")
+    assert (run.title, run.level) == ("A question, the answer, and the decision to stop", "qkv")
     assert run.notes[0]["text"].startswith("The question has 7 tokens")
 
 
