@@ -31,9 +31,10 @@ PLAIN = re.compile(r"-?[0-9]{1,300}")
 pages = settings(derandomize=True, max_examples=300)
 
 numbers = st.integers(0, MOST)
+focuses = st.lists(st.sampled_from(("sentence", "overview", "map", "attn.q_rot")), min_size=1, unique=True)
 places = st.fixed_dictionaries(
     {"step": numbers, "layer": numbers, "head": numbers, "view": st.sampled_from(VIEWS)},
-    optional={"query": numbers, "key": numbers},
+    optional={"query": numbers, "key": numbers, "focus": focuses},
 )
 run_ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 session_ids = st.text("abcdefghijklmnopqrstuvwxyz234567", min_size=12, max_size=52)
@@ -140,6 +141,7 @@ def test_what_else_stands_in_an_address_is_brought_inside_or_left_out(page: Page
     place=st.fixed_dictionaries(
         {name: st.integers(0, highest) for name, highest in HIGHEST.items() if name != "query"}
         | {"view": st.sampled_from(VIEWS), "query": st.none() | st.integers(0, POSITIONS - 1)}
+        | {"focus": st.none() | focuses}
     ),
     key=st.none() | st.integers(0, POSITIONS - 1),
 )
