@@ -193,8 +193,14 @@ def _beat(send: Sender) -> None:
 def _load(send: Sender, spec: EngineSpec) -> Service | None:
     try:
         load = resolve(spec.service)
-        words = spec.model, spec.device, spec.dtype
-        loaded: Service = load(*words, lambda each: send(Loading(each)), spec.compiled, spec.max_tokens)
+        loaded: Service = load(
+            spec.model,
+            spec.device,
+            spec.dtype,
+            lambda progress: send(Loading(progress)),
+            spec.compiled,
+            spec.max_tokens,
+        )
         return loaded
     except Refused as refused:
         send(LoadFailed(refused.message))

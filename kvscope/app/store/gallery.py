@@ -77,7 +77,6 @@ class Recording:
     order: int
     workload: bool = False
     prompt: str = ""
-
     level: str | None = None
     """Level of its exact values; None if it has none."""
 

@@ -148,17 +148,11 @@ class SessionStore:
 
         Raises KeyError for an unknown session, Deleted, Damaged, StoreError.
         """
-        manifest = self.manifest(session)
-        text = canonical({**manifest, "values": values.about})
+        manifest = {**self.manifest(session), "values": values.about}
+        size = sessions_table.c.bytes + values.about["bytes"]
         of_session = sa.update(sessions_table).where(sessions_table.c.id == session)
         with self._changing("stored") as connection:
-            connection.execute(
-                of_session.values(
-                    manifest=text,
-                    manifest_sha256=sha256(text).hexdigest(),
-                    bytes=sessions_table.c.bytes + values.about["bytes"],
-                )
-            )
+            connection.execute(of_session.values(**_stored(manifest), bytes=size))
             session_values.write(connection, session, values)
 
     def of_run(self, run: str) -> bool:
@@ -409,15 +403,20 @@ def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> b
     return payload if sha256(payload).hexdigest() == described["sha256"] else None
 
 
+def _stored(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Returns a manifest's columns: its text, and the hash with which damage is noticed."""
+    text = canonical(manifest)
+    return {"manifest": text, "manifest_sha256": sha256(text).hexdigest()}
+
+
 def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[_Part]) -> None:
     """Inserts a session in place of a deleted one with its id."""
-    session, text = manifest["id"], canonical(manifest)
+    session = manifest["id"]
     connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
     values = manifest["values"] or {"bytes": 0}
     size = sum(len(part.packed) for part in parts) + values["bytes"]
     row = {"id": session, "name": name, "run": manifest["run"], "bytes": size}
-    digest = sha256(text).hexdigest()
-    connection.execute(sa.insert(sessions_table).values(**row, manifest=text, manifest_sha256=digest))
+    connection.execute(sa.insert(sessions_table).values(**row, **_stored(manifest)))
     for seq, part in enumerate(parts):
         stored = sha256(part.packed).hexdigest()
         connection.execute(

@@ -112,21 +112,19 @@ const each = (operation) => (x) => tensor(x.shape, (at) => operation(x.data[at])
 
 /** @param {(row: Float32Array) => number} operation over the last axis, which ends */
 const reduced = (operation) => (x) => {
-  const [rows, width] = rowsOf(x);
-  return tensor(x.shape.slice(0, -1), (at) => operation(rows[at].subarray(0, width)));
+  const rows = rowsOf(x);
+  return tensor(x.shape.slice(0, -1), (at) => operation(rows[at]));
 };
 
+/** @returns {Float32Array[]} the numbers along the last axis */
 function rowsOf({ shape, data }) {
   const width = shape.at(-1) ?? 1;
-  return [
-    Array.from({ length: data.length / width }, (_, row) => data.subarray(row * width, (row + 1) * width)),
-    width,
-  ];
+  return Array.from({ length: data.length / width }, (_, row) => data.subarray(row * width, (row + 1) * width));
 }
 
 function softmax(x) {
-  const [rows, width] = rowsOf(x);
-  const sums = rows.map((row) => {
+  const width = x.shape.at(-1) ?? 1;
+  const sums = rowsOf(x).map((row) => {
     const most = Math.max(...row);
     return { most, sum: row.reduce((total, value) => total + Math.exp(value - most), 0) };
   });

@@ -54,7 +54,7 @@ export function useGrowth(ref, view, still) {
     const panel = ref.current.getBoundingClientRect();
     const frames = growth(place, panel);
     if (grows) ref.current.animate(frames, MOTION);
-    moveFrame(panel, grows ? frames : frames.reverse());
+    moveFrame(panel, grows ? frames : frames.toReversed());
   });
 }
 
@@ -87,7 +87,7 @@ function moveFrame(panel, frames) {
   const remove = () => frame.remove();
   frame
     .animate(
-      frames.map(({ opacity, ...frame }) => ({ ...frame, opacity: 1 - opacity })),
+      frames.map((each) => ({ ...each, opacity: 1 - each.opacity })),
       MOTION,
     )
     .finished.then(remove, remove);

@@ -1,7 +1,7 @@
 /** The whole computation of a decode step without a cache, as matrices: what was computed before is blue; and one selected number. */
 
 import { html } from "htm/preact";
-import { useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useState } from "preact/hooks";
 import { fixed, integer, quoted, tokenLabel } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Surface } from "../../../shared/ui/surface.js";
@@ -39,7 +39,9 @@ const TITLES = {
 export function StepMatrices({ run, layer, values }) {
   const parts = useMemo(() => matricesOf(values), [values]);
   const all = [...parts.head, ...parts.layer];
-  const firstKey = (row) => run.firstKey(layer, row);
+  const firstKey = useCallback((row) => run.firstKey(layer, row), [run, layer]);
+  // Not with each selected number: it goes through all of them.
+  const said = useMemo(() => reusable(all, firstKey, values), [parts, firstKey, values]);
   const [chosen, setChosen] = useState({ id: "k", row: 0, column: 0 });
   const at = inside(all, chosen, firstKey);
   const keys = values.k.shape[0];
@@ -61,7 +63,7 @@ export function StepMatrices({ run, layer, values }) {
         />`,
       )}
     </div>`;
-  return html`<p class="sheet-say">${reusable(all, firstKey, values)} <${Badge} origin="measured" /></p>
+  return html`<p class="sheet-say">${said} <${Badge} origin="measured" /></p>
     <div
       class="step-matrices" role="group" tabindex="0" onKeyDown=${onKeyDown}
       aria-label=${msg`Numbers of the step; arrow keys select one, Page Up and Page Down a matrix`}

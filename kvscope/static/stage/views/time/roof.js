@@ -2,20 +2,21 @@
 
 import { disturbance } from "../../../shared/facts/conditions.js";
 import { percent, short, significant } from "../../../shared/facts/format.js";
+import { attainable } from "../../../shared/sizes/speed.js";
 import { msg } from "../../../shared/words/msg.js";
 
 /** How far the axes go beyond the points and the ridge, as a factor. */
 const MARGIN = 3;
 
 /**
- * Computes the roofline (Williams, Waterman and Patterson, CACM 52(4), 2009): min(peak, bandwidth × intensity).
+ * Computes the roofline (Williams, Waterman and Patterson, CACM 52(4), 2009).
  *
  * @param {number} intensity in FLOP per byte
  * @param {Object} measured as `/api/measure` has it
  * @returns {number} FLOP/s
  */
 export function roofAt(intensity, { bandwidth, peak }) {
-  return Math.min(peak.per_second, bandwidth.per_second * intensity);
+  return attainable(intensity, { bandwidth: bandwidth.per_second, flops: peak.per_second }).value;
 }
 
 /**
