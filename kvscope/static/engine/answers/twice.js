@@ -42,32 +42,29 @@ export function algebra(engine, log, { step, layer, head }) {
   const text = textBefore(engine, log, step, 1);
   const newest = text.ids.length - 1;
   const cached = headIn(engine, text, newest, { layer, head });
-  const { q, k, v, output } = headIn(engine, text, 0, { layer, head });
-  const again = { q, k, v, output };
-  if (!isFew(text.ids)) return tensors({ ...cached, ...named("again", again) });
+  if (!isFew(text.ids)) {
+    const { q, k, v, output } = headIn(engine, text, 0, { layer, head });
+    return tensors({ ...cached, ...named("again", { q, k, v, output }) });
+  }
   const rows = (ids, first) => rowsOfStep(engine, { ...text, ids }, { first, layer, head });
   const [now, all] = [newest, 0].map((first) => rows(text.ids, first));
   const before = newest ? rows(text.ids.slice(0, -1), 0) : {};
-  const changed = Object.entries(before).filter(([name, value]) => difference(value, all[name]).largest > 0);
-  const inLayer = Object.fromEntries(OF_LAYER.filter((name) => name in now).map((name) => [name, now[name]]));
-  const given = { ...inLayer, ...named("again", all), ...named("before", Object.fromEntries(changed)) };
-  const matrices = Object.entries(given).map(
-    ([
-      name,
-      {
-        shape: [count, , width],
-        data,
-      },
-    ]) => [name, { shape: [count, width], data }],
+  const changed = Object.entries(before).filter(
+    ([name, value]) => !IN_CACHE.includes(name) && difference(value, all[name]).largest > 0,
   );
-  return tensors({ ...cached, ...named("again", again), ...Object.fromEntries(matrices) });
+  const inLayer = Object.fromEntries(OF_LAYER.filter((name) => name in now).map((name) => [name, now[name]]));
+  const rest = { ...inLayer, ...named("again", all), ...named("before", Object.fromEntries(changed)) };
+  return tensors({ ...cached, ...Object.fromEntries(Object.entries(rest).map(([name, rows]) => [name, flat(rows)])) });
 }
 
 /** Hook points of a whole layer that `algebra` adds. */
 const OF_LAYER = ["attn.normed", "attn.change", "resid_mid", "mlp.hidden", "resid_out"];
-/** Hook points of a query head, by name. */
-const OF_HEAD = { q: "attn.q_rot", scores: "attn.scores", weights: "attn.weights", output: "attn.mixed" };
+/** Hook points of a query head and its KV head, by name. */
+const OF_HEAD = { ...QKV, scores: "attn.scores", weights: "attn.weights", output: "attn.mixed" };
+/** Those of the KV head, which the cache holds. */
+const IN_CACHE = ["k", "v"];
 
+const flat = ({ shape: [rows, , width], data }) => ({ shape: [rows, width], data });
 const named = (suffix, values) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`${name}_${suffix}`, value]));
 
@@ -76,7 +73,10 @@ function rowsOfStep(engine, text, { first, layer, head }) {
   const { info } = engine;
   const whole = OF_LAYER.filter((name) => name !== "mlp.hidden" || !info.experts);
   const all = valuesAt(engine, text, { first, layer, points: [...Object.values(OF_HEAD), ...whole] });
-  const ofHead = Object.entries(OF_HEAD).map(([name, point]) => [name, ofOneHead(all[point], point, head, info)]);
+  const kvHead = Math.floor((head * info.kv_heads) / info.heads);
+  const ofHead = Object.entries(OF_HEAD).map(([name, point]) => {
+    return [name, ofOneHead(all[point], point, IN_CACHE.includes(name) ? kvHead : head, info)];
+  });
   return Object.fromEntries([...ofHead, ...whole.map((name) => [name, all[name]])]);
 }
 
