@@ -67,6 +67,7 @@ def test_a_phone_leads_to_every_panel_by_its_tabs_and_brings_what_is_opened(phon
         tabs.filter(has_text=tab).tap()
         stage.button(button).tap()
         stage.expect_view(view)
+        stage.rest()
         expect(stage.region("Inspector").get_by_role("heading", level=2).first).to_be_in_viewport()
         assert stage.region("Inspector").evaluate("region => region.scrollWidth - region.clientWidth") <= 0
         if view == "tokens":

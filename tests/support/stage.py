@@ -281,10 +281,11 @@ class Stage:
             self.page.wait_for_timeout(50)
 
     def expect_view(self, view: str) -> None:
-        """The path over the inspector names the view, and what is in it has a heading."""
+        """The path over the inspector names the view, and the view is there with a heading."""
         crumb = self.page.get_by_role("navigation", name="Zoom").locator("[aria-current=page]")
         expect(crumb).to_have_text(CRUMBS[view])
-        expect(self.region("Inspector").get_by_role("heading", level=2).first).to_be_visible()
+        shown = self.region("Inspector").locator(f".view-{view}")
+        expect(shown.get_by_role("heading", level=2).first).to_be_visible()
 
     def painted(self) -> Stage:
         """Until no canvas has changed over a number of animation frames: what was to be painted or to move has been."""

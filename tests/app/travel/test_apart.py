@@ -6,13 +6,13 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
 from kvscope.app.travel import apart
 from kvscope.app.travel.apart import read_apart
-from kvscope.app.travel.importing import read_file
+from kvscope.app.travel.importing import Imported, read_file
 from kvscope.model.api import Refused
 from tests.support.live_server import ROOT
 
@@ -27,6 +27,14 @@ def file_of(content: bytes, folder: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
+def values(session: Imported) -> dict[str, Any] | None:
+    return session.values and session.values.about
+
+
+def payloads(session: Imported) -> list[bytes]:
+    return list(session.values.payloads()) if session.values else []
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize("name", ["animal", "serving"])
 def test_it_is_the_session_that_is_read_in_this_process(name: str, tmp_path: Path) -> None:
@@ -36,8 +44,9 @@ def test_it_is_the_session_that_is_read_in_this_process(name: str, tmp_path: Pat
         there, size = read_apart(file, tmp_path)
     for _ in range(2):
         assert list(there.frames()) == list(here.frames())
-    assert (there.words, there.values) == (here.words, None)
-    assert size == sum(4 + len(frame) for frame in here.frames())
+    assert there.words == here.words
+    assert size == sum(4 + len(frame) for frame in [*here.frames(), *payloads(here)])
+    assert (values(there), payloads(there)) == (values(here), payloads(here))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -53,7 +53,8 @@ export function useGrowth(ref, view, still) {
     if (!place || still) return;
     const panel = ref.current.getBoundingClientRect();
     const frames = growth(place, panel);
-    if (grows) ref.current.animate(frames, MOTION);
+    // What reached beyond the panel would make it scroll; the frame moves over the whole page.
+    if (grows) ref.current.animate(growth(nearestWithin(place, panel), panel), MOTION);
     moveFrame(panel, grows ? frames : frames.toReversed());
   });
 }
@@ -70,12 +71,23 @@ export function isOutside(view, inner) {
  * @returns {Object[]} key frames of an element that fills `panel` and grows from `place`
  */
 export function growth(place, panel) {
-  const scale = Math.min(1, Math.max(place.width / panel.width, place.height / panel.height));
   const [x, y] = [place.left - panel.left, place.top - panel.top];
   return [
-    { transformOrigin: "0 0", transform: `translate(${x}px, ${y}px) scale(${scale})`, opacity: 0.4 },
+    { transformOrigin: "0 0", transform: `translate(${x}px, ${y}px) scale(${scaleOf(place, panel)})`, opacity: 0.4 },
     { transformOrigin: "0 0", transform: "none", opacity: 1 },
   ];
+}
+
+/** @returns {Object} the place nearest to `place` from which an element that fills `panel` grows without leaving it */
+export function nearestWithin(place, panel) {
+  const rest = 1 - scaleOf(place, panel);
+  const left = panel.left + Math.min(Math.max(place.left - panel.left, 0), panel.width * rest);
+  const top = panel.top + Math.min(Math.max(place.top - panel.top, 0), panel.height * rest);
+  return { left, top, width: place.width, height: place.height };
+}
+
+function scaleOf(place, panel) {
+  return Math.min(1, Math.max(place.width / panel.width, place.height / panel.height));
 }
 
 /** Shows a frame of a panel's size that moves as `frames` say; it is not clipped where the panel was elsewhere before. */
