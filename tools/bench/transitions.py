@@ -11,6 +11,7 @@ import argparse
 import os
 import statistics
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 from playwright.sync_api import Page, ViewportSize, sync_playwright
@@ -88,7 +89,10 @@ def measure(page: Page, screen: str, times: int) -> None:
 
 
 def make(page: Page, times: int) -> dict[str, list[list[float]]]:
-    """Makes each transition `times` times, on a phone without those to the panels. Returns the times of their frames in ms."""
+    """Makes each transition `times` times, on a phone without those to the panels.
+
+    Returns the times of their frames, in ms.
+    """
     noted: dict[str, list[list[float]]] = {}
     path = page.get_by_role("navigation", name="Zoom")
     panels = [name for name in PANELS if path.get_by_role("button", name=name, exact=True).is_visible()]
@@ -115,7 +119,7 @@ def make(page: Page, times: int) -> dict[str, list[list[float]]]:
 
 def gaps(times: list[float]) -> list[float]:
     """Returns the time between each two neighbours, in ms."""
-    return [after - before for before, after in zip(times, times[1:], strict=False)]
+    return [after - before for before, after in pairwise(times)]
 
 
 if __name__ == "__main__":
