@@ -50,7 +50,7 @@ ROOMS = {
     ),
     "kvscope": ("model", "app", "__init__.py", "__main__.py"),
     "static": (
-        "static/embed/picture.json",
+        *rooms("static/embed", "picture.json page-parts.json"),
         *rooms("static/shared", "words/messages.js words/msg.js"),
         *rooms(
             "static/shared",

@@ -22,7 +22,7 @@ import { openStageHelp, openStageSearch } from "./stage/page/dialogs.js";
 import { followAddress, readAddress } from "./stage/state/address.js";
 import { createController } from "./stage/state/controller.js";
 import { KEYS } from "./stage/state/keyboard.js";
-import { beginOf, rememberIntro } from "./stage/state/newcomer.js";
+import { beginOf, rememberIntro, rememberOpened } from "./stage/state/newcomer.js";
 import { listenToPrint } from "./stage/state/printing.js";
 import { createStore } from "./stage/state/store.js";
 
@@ -128,7 +128,9 @@ const cancelFrame = window.cancelAnimationFrame.bind(window);
 createPlayer({ store, next: nextPlayhead, isMoving: moves, requestFrame, cancelFrame });
 const later = createQueue({ requestFrame, now: () => performance.now() });
 followShown(store, later, setStateAttributes);
-const parts = { dispatch: store.dispatch, controller, client };
+/** A lesson, and a page inside another, neither show nor remember what was opened outside. */
+const onOpened = (focus) => !inLesson && !embed && rememberOpened(focus, settings);
+const parts = { dispatch: store.dispatch, controller, client, onOpened };
 const link = embed?.link ?? readAddress(window.location, saved).link;
 const view = link.view ?? saved?.open?.view;
 /** Where one panel is shown at a time, a link with a view starts with the inspector. */
@@ -146,7 +148,8 @@ if (embed) {
   // An embedded page never changes its address, so that it adds nothing to the history of the page around it.
   controller.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);
 } else {
-  const { run, link: start } = beginOf(readAddress(window.location, saved), settings);
+  const address = readAddress(window.location, saved);
+  const { run, link: start } = inLesson ? address : beginOf(address, settings);
   rememberIntro(store, settings);
   followAddress({ window, store, controller, saved });
   controller.begin(run ?? bootstrap.examples[0]?.id, start);

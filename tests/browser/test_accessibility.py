@@ -52,6 +52,9 @@ def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
     page.keyboard.press("Enter")
     expect(stage.region("Opened number")).to_contain_text("the model computed")
     yield "a number of a layer, opened"
+    page.get_by_text("What each head adds, and their sum", exact=True).click()
+    expect(stage.region("Inspector").get_by_text("the model’s own").first).to_be_visible()
+    yield "what each head adds"
     page.get_by_text("The same layer on two devices", exact=True).click()
     expect(stage.region("Inspector").get_by_text("Traffic between the devices").first).to_be_visible()
     yield "a layer on two devices"

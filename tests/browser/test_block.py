@@ -189,6 +189,28 @@ def test_the_devices_parts_add_up_to_the_engines_changes(stage: Stage, short_run
     expect(part).to_contain_text("Number 0:")
 
 
+def test_what_the_heads_add_is_their_outputs_times_w_o_and_sums_up_to_the_change(stage: Stage, short_run: str) -> None:
+    area = opened(stage, short_run)
+    summary = stage.page.get_by_text("What each head adds, and their sum", exact=True)
+    summary.click()
+    fold = area.get_by_role("group").filter(has=summary)
+    fold.get_by_role("button", name="h2", exact=True).click()
+    expect(fold.get_by_role("heading", name="What head 2 adds")).to_contain_text("columns 128–191 of W_O, [576 × 64]")
+    place = f"step={STEP}&layer={LAYER}&position={position(stage, short_run)}"
+    values = answer(stage, short_run, f"block?{place}")
+    slider = fold.get_by_role("slider")
+    at = int(slider.get_attribute("aria-valuenow") or "")
+    w_o = answer(stage, short_run, f"weights?layer={LAYER}&of=attn.out&index={at}")["row"].reshape(9, 64)
+    each = (w_o * values["attn.mixed"]).sum(axis=1)
+    shown = [number(text) for text in slider.locator(".number").all_inner_texts()]
+    np.testing.assert_allclose(shown, [*each, each.sum(), values["attn.change"][at]], rtol=0.006, atol=1e-5)
+    expect(fold.get_by_role("region", name="Attention’s change, head by head")).to_contain_text(
+        re.compile(r"the largest difference between the sum and the model’s own is [\d.]+ × 10⁻[⁶⁷]\.")
+    )
+    fold.get_by_role("button", name="See its columns of W_O").click()
+    expect(fold.get_by_role("img", name="W_O: 576 rows of 64 weights")).to_be_visible()
+
+
 def test_while_the_model_loads_the_logs_weights_are_shown(new_page: NewPage, stage: Stage, short_run: str) -> None:
     loading = {"state": "loading", "phase": "reading weights", "done": 1, "total": 2, "message": "Reading weights"}
     page = new_page(**PHONE)

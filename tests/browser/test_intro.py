@@ -94,6 +94,35 @@ def test_a_link_to_a_run_passes_it_by_and_so_does_who_skips(
     expect(other.region("Inspector").get_by_role("heading", level=2).first).to_be_in_viewport()
 
 
+def test_what_a_newcomer_opens_stays_open_on_the_next_visit(newcomer: Intro) -> None:
+    stage, page = newcomer.stage, newcomer.page
+
+    def again(hash: str = "") -> None:
+        page.goto("about:blank")
+        page.goto(f"{stage.server.url}{hash}")
+
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=re.compile("How long: ")).click()
+    expect(stage.region("Time")).to_be_visible()
+    again()
+    expect(stage.region("Time")).to_be_visible()
+    expect(stage.region(FIRST)).to_be_visible()
+    again("#step=0&focus=map")
+    expect(stage.region("Model map")).to_be_visible()
+    expect(stage.region("Time")).to_be_hidden()
+    again()
+    page.get_by_role("button", name=re.compile("How long: ")).click()
+    expect(stage.region("Time")).to_be_hidden()
+    again()
+    expect(stage.region(FIRST)).to_be_visible()
+    expect(stage.region("Time")).to_be_hidden()
+    page.get_by_role("button", name=re.compile("More: ")).click()
+    again()
+    expect(stage.region("Model map")).to_be_visible()
+    expect(stage.region("Time")).to_be_visible()
+    expect(stage.region(FIRST)).to_have_count(0)
+
+
 def test_a_prompt_of_ones_own_is_told_in_the_same_moments(newcomer: Intro) -> None:
     stage = newcomer.stage
     before = stage.run_id

@@ -335,6 +335,21 @@ def test_on_a_phone_a_task_leads_to_the_picture_and_what_is_said_afterwards_is_i
     expect(task.get_by_role("status")).to_be_in_viewport(ratio=1)
 
 
+def test_on_a_phone_the_shares_are_in_sight_while_their_slider_moves(new_page: NewPage, server: Server) -> None:
+    lesson = Lesson(new_page(**PHONE), f"{server.url}learn/08-choosing-the-next-token#3")
+    table = lesson.picture.get_by_role("group", name="From logits to the next token")
+    slider = lesson.picture.get_by_label("Slide temperature")
+    for value in ("0.45", "1.5"):
+        slider.fill(value)
+        expect(slider).to_be_in_viewport(ratio=1)
+        for row in range(5):
+            for share in table.locator("tbody tr").nth(row).locator(".path-cell:has(.is-whole)").all():
+                for part in (share.locator(".track"), share.locator("b")):
+                    expect(part).to_be_in_viewport(ratio=0.99)
+                fits = share.evaluate("({ parentElement: cell }) => cell.scrollWidth <= cell.clientWidth")
+                assert fits, "no number leaves its column"
+
+
 def test_on_a_phone_a_verdict_is_in_sight(learn: Callable[..., Lesson]) -> None:
     page = learn(BYTES, **PHONE).page
     box = page.get_by_role("region", name="Prediction")

@@ -288,6 +288,9 @@ class FakeService:
     def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
         return f"shards {ids} {layer} {position} {devices}".encode()
 
+    def contributions(self, ids: list[int], layer: int, position: int) -> bytes:
+        return f"contributions {ids} {layer} {position}".encode()
+
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         return f"algebra {ids} {layer} {head}".encode()
 

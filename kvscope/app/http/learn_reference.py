@@ -21,6 +21,15 @@ from kvscope.app.paths import GPUS, MODELS
 from kvscope.app.store.gallery import Card, Examples, Recording
 
 ADDRESS = "/learn/"
+READS = {
+    "reference": ("session", "batch", "models"),
+    "formulas": ("session", "models", "gpus"),
+    "figures": ("models",),
+    "loop": ("run",),
+    "state": ("run",),
+    "words": ("words",),
+}
+"""What the script of each page starts from, by the page's id."""
 
 
 def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
@@ -41,7 +50,8 @@ def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
     }
     beside = links_below(ADDRESS)
     for page in beside:
-        routes.get(page["address"], endpoint=page["id"])(_view(page["id"], known, beside))
+        id = page["id"]
+        routes.get(page["address"], endpoint=id)(_view(id, {name: known[name] for name in READS[id]}, beside))
     return routes
 
 

@@ -188,6 +188,12 @@ QUESTIONS = {
         Shards,
         lambda steps, query: (steps.before(query.step), query.layer, query.position, query.devices),
     ),
+    "contributions": Question(
+        "What each head of a layer adds to a token's row",
+        FILE,
+        Block,
+        lambda steps, query: (steps.before(query.step), query.layer, query.position),
+    ),
     "algebra": Question(
         "One head in a decode step, with the cache and without",
         FILE,

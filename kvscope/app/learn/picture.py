@@ -1,4 +1,4 @@
-"""What a lesson may name of the pages that it shows: static/embed/picture.json.
+"""What a lesson may name of the pages that it shows: static/embed/picture.json and page-parts.json.
 
 Each page has parts, which a step can light, and a state: tasks can ask for it, and addresses can set some of it. Tests
 compare the table with the page's code.
@@ -80,15 +80,20 @@ class Picture:
 @cache
 def pictures() -> Mapping[str, Picture]:
     """Returns all pages by path."""
-    pages = json.loads((STATIC / "embed" / "picture.json").read_text("utf-8"))
-    return {path: page for page in map(_picture, pages) for path in page.paths}
+    pages, around = (_table(name) for name in ("picture", "page-parts"))
+    return {path: page for page in (_picture(each, tuple(around)) for each in pages) for path in page.paths}
 
 
-def _picture(page: Mapping[str, Any]) -> Picture:
+def _table(name: str) -> list[Any]:
+    table: list[Any] = json.loads((STATIC / "embed" / f"{name}.json").read_text("utf-8"))
+    return table
+
+
+def _picture(page: Mapping[str, Any], around: tuple[str, ...]) -> Picture:
+    """Reads a page; only one with views has parts `around` them."""
     views = {name: View(view["name"], tuple(view["parts"])) for name, view in page.get("views", {}).items()}
     state = {name: _field(name, value, tuple(views)) for name, value in page["state"].items()}
-    parts, around = (tuple(page.get(name, ())) for name in ("parts", "page_parts"))
-    return Picture(tuple(page["paths"]), state, parts, views, around)
+    return Picture(tuple(page["paths"]), state, tuple(page.get("parts", ())), views, around if views else ())
 
 
 def _field(name: str, fields: Mapping[str, Any], views: tuple[str, ...]) -> Field:

@@ -18,7 +18,7 @@ FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-
 """Style sheets under static/vendor with the faces of the page's fonts."""
 
 
-_SPECIFIER = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])([^"'\s]+)\2""")
+_SPECIFIER = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])([^"'\s]+)\2(?:\s*with\s*\{ type: "json" \})?""")
 _IMPORTED = re.compile(r'@import "([^"]+)";')
 _FACE = re.compile(r"@font-face\s*\{[^}]*\}")
 _ADDRESS = re.compile(r"url\(([^)]+)\)")
@@ -39,7 +39,10 @@ def name_of(path: str) -> str:
 
 
 def modules(static: Path, entry: str) -> dict[str, str]:
-    """Returns the source of every module that `entry` imports, by name, with imports by name. Raises OSError."""
+    """Returns the source of every module that `entry` imports, by name, with imports by name. Raises OSError.
+
+    A JSON file becomes a script: a file's modules have addresses of scripts.
+    """
     imports: dict[str, str] = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
     known = {name: address.removeprefix("/static/") for name, address in imports.items()}
     sources: dict[str, str] = {}
@@ -56,7 +59,9 @@ def modules(static: Path, entry: str) -> dict[str, str]:
             waiting.append(target)
             return f"{match[1]}{match[2]}{name_of(target)}{match[2]}"
 
-        sources[name_of(path)] = _SPECIFIER.sub(renamed, (static / path).read_text("utf-8"))
+        text = (static / path).read_text("utf-8")
+        is_script = not path.endswith(".json")
+        sources[name_of(path)] = _SPECIFIER.sub(renamed, text) if is_script else f"export default {text}"
     return sources
 
 

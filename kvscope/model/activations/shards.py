@@ -56,7 +56,7 @@ def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> by
     weights. Raises CacheFull.
     """
     config = engine.transformer.config
-    changes = {f"{half}.change": f"{half}.raw_change" if config.post_norms else f"{half}.change" for half in HALVES}
+    changes = {f"{half}.change": change_of(half, config) for half in HALVES}
     names = ("resid_in", *changes.values())
     observed = observe(engine, ids, len(ids) - 1, [f"blocks.{layer}.{name}" for name in names], cache_of=[layer])
     own, shares = observed.block(layer), shares_of(config, devices)
@@ -65,12 +65,12 @@ def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> by
         mlps = [_mlp(engine.transformer, layer, share.columns) for share in shares]
         row = own["resid_in"]  # 1 D
         tensors = {"attn.partials": _attended(engine.transformer, attentions, shares, row, ids, observed, layer)}
-        tensors |= _joined("attn", tensors["attn.partials"], part_of(engine.transformer, layer, "attn.out").bias)
+        tensors |= joined("attn", tensors["attn.partials"], part_of(engine.transformer, layer, "attn.out").bias)
         change = tensors["attn.sum"]
         if config.post_norms:
             change = _block(engine.transformer, layer).attn.post_norm(change)
         tensors["mlp.partials"] = torch.cat([mlp(row + change) for mlp in mlps])
-        tensors |= _joined("mlp", tensors["mlp.partials"], part_of(engine.transformer, layer, "mlp.down").bias)
+        tensors |= joined("mlp", tensors["mlp.partials"], part_of(engine.transformer, layer, "mlp.down").bias)
     parameters = [
         sum(weight.numel() for half in halves for weight in half.parameters())
         for halves in zip(attentions, mlps, strict=True)
@@ -84,7 +84,13 @@ def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> by
     return save({name: tensor.cpu().contiguous() for name, tensor in tensors.items()})
 
 
-def _joined(half: str, partials: Tensor, bias: Tensor | None) -> dict[str, Tensor]:
+def change_of(half: str, config: ModelConfig) -> str:
+    """Returns the hook point of the change of a half, before the norm if the model norms its changes."""
+    return f"{half}.raw_change" if config.post_norms else f"{half}.change"
+
+
+def joined(half: str, partials: Tensor, bias: Tensor | None) -> dict[str, Tensor]:
+    """Returns the sum [D] of the parts [parts, D] of a change with its bias, and the bias if there is one."""
     total = partials.sum(dim=0)
     return {f"{half}.sum": total} if bias is None else {f"{half}.sum": total + bias, f"{half}.bias": bias.clone()}
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
+from kvscope.model.activations.contributions import head_contributions
 from kvscope.model.activations.effects import Prediction, count_of, effects
 from kvscope.model.activations.embedding import beside, neighbourhood
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
@@ -85,6 +86,13 @@ class Questions:
             raise Refused("devices", f"devices is {devices}; this model's layers are {most}.", limit=heads)
         with refusing_when_full():
             return layer_shards(self.engine, ids[: position + 1], layer, devices)
+
+    def contributions(self, ids: list[int], layer: int, position: int) -> bytes:
+        """Returns what each head adds to the row of one token (docs/frames.md, On demand). Raises Refused."""
+        among("layer", layer, self.info["layers"])
+        among("position", position, len(ids))
+        with refusing_when_full():
+            return head_contributions(self.engine, ids[: position + 1], layer)
 
     def effects(self, ids: list[int], token: int, of: EffectOf, first: int) -> dict[str, Any]:
         """Returns how the next token after `ids` changes without a part (docs/frames.md, On demand), for part `first`

@@ -206,6 +206,7 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
         ("head?step=2&layer=1&head=2", b"head [97, 98, 99, 100, 101] 4 1 2"),
         ("block?step=1&layer=0&position=3", b"block [97, 98, 99, 100] 0 3"),
         ("shards?step=1&layer=0&position=3", b"shards [97, 98, 99, 100] 0 3 2"),
+        ("contributions?step=1&layer=0&position=3", b"contributions [97, 98, 99, 100] 0 3"),
         ("weights?layer=1&of=attn.q&index=7", b"weights 1 attn.q 7"),
         ("matrix?layer=1&of=mlp.down", b"matrix 1 mlp.down"),
         ("algebra?step=2&layer=1&head=2", b"algebra [97, 98, 99, 100, 101] 1 2"),

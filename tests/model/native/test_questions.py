@@ -55,6 +55,7 @@ def alike(found: Any, expected: Any) -> None:
         ("head", (IDS, 0, 0, 0)),
         ("block", (IDS, 1, 9)),
         ("shards", (IDS, 1, 9, 2)),
+        ("contributions", (IDS, 1, 9)),
         ("candidates", (IDS, "a")),
         ("lens", (IDS, 7)),
         ("mask", (IDS,)),

@@ -11,7 +11,6 @@ import { EXPERIMENTS } from "../../../kvscope/static/serving/experiments.js";
 import { PROPERTIES } from "../../../kvscope/static/shared/state/location.js";
 import { VIEWS } from "../../../kvscope/static/shared/state/views.js";
 import { stageShows } from "../../../kvscope/static/stage/embed/stage-picture.js";
-import { PAGE_PARTS } from "../../../kvscope/static/stage/state/focus.js";
 import { initialState } from "../../../kvscope/static/stage/state/store.js";
 import { RANGES } from "../../../kvscope/static/stage/views/tokens/what-if-ranges.js";
 
@@ -37,10 +36,6 @@ test("the Stage reports each field of the table, and no other", () => {
 test("an address of the Stage sets the fields that it can", () => {
   assert.deepEqual(setBy(stage, "hash").sort(), Object.keys(PROPERTIES).sort());
   assert.deepEqual(Object.keys(stage.views).sort(), [...VIEWS].sort());
-});
-
-test("a focus can name the parts of the page", () => {
-  assert.deepEqual(stage.page_parts, PAGE_PARTS);
 });
 
 test("settings have the ranges of their sliders", () => {

@@ -89,7 +89,7 @@ function framesOf(engine, text, first, layer, points = []) {
 }
 
 /** Returns the values of a layer in the rows from `first` on, [rows, columns] by hook point. */
-function ownRows(engine, text, first, layer, points) {
+export function ownRows(engine, text, first, layer, points) {
   const key = JSON.stringify(["rows", text.key, text.ids, first, points]);
   const { layers, leaving } = engine.remembered.get(key) ?? { layers: [], leaving: null };
   if (layers.length > layer) return layers[layer];

@@ -3,6 +3,7 @@
  * outline of the run's log or null, and the parameters of the request; it returns {tensors} or {value}, which is JSON, and throws Refused.
  */
 
+import { contributions } from "./contributions.js";
 import { effects } from "./effects.js";
 import { block, head } from "./exact.js";
 import { positions } from "./positions.js";
@@ -13,7 +14,7 @@ import { embedding, token, tokens, words } from "./vocabulary.js";
 import { matrix, weights } from "./weights.js";
 
 export const ANSWERS = {
-  ...{ head, block, algebra, operations, positions, values },
+  ...{ head, block, contributions, algebra, operations, positions, values },
   ...{ lens, candidates, losses, effects },
   ...{ weights, matrix },
   ...{ token, tokens, embedding, words },

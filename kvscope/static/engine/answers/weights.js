@@ -49,7 +49,7 @@ export function matrix(engine, _log, { layer, of }) {
  * Returns a part of a block: `rows`, how many outputs it has; of a matrix `at`, its linear layer and its first row in that; of a norm or
  * the rotation `vector`, its numbers; and `bias` and `eps` where there are some.
  */
-function partOf(engine, layer, of) {
+export function partOf(engine, layer, of) {
   inModel(engine, { layer });
   const parts = { ...matricesOf(engine, layer), ...normsOf(engine, layer) };
   if (of === "attn.rope" && engine.model.rotations[layer]) {
@@ -96,7 +96,7 @@ function normsOf({ model, info }, layer) {
 }
 
 /** Returns rows of a linear layer, whose parts have consecutive outputs, from its row `first` + `index` on. */
-function matrixRows(model, { linear, first }, index, count) {
+export function matrixRows(model, { linear, first }, index, count) {
   const rows = [];
   let start = 0;
   for (const part of linear.parts) {

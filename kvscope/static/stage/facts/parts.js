@@ -1,5 +1,6 @@
-/** The parts of the Stage and of its views, as embed/picture.json lists them. Pure. */
+/** The parts of the Stage and of its views, as embed/page-parts.json and picture.json list them. Pure. */
 
+import PAGE_PARTS from "../../embed/page-parts.json" with { type: "json" };
 import PICTURES from "../../embed/picture.json" with { type: "json" };
 
 const STAGE = PICTURES.find(({ paths }) => paths.includes("/"));
@@ -11,7 +12,7 @@ export function partsOf(view) {
 
 /** @returns {string|null} the first name in a focus that neither the page nor its view has */
 export function unknownIn({ view, focus }) {
-  return focus.find((name) => !STAGE.page_parts.includes(name) && !partsOf(view).includes(name)) ?? null;
+  return focus.find((name) => !PAGE_PARTS.includes(name) && !partsOf(view).includes(name)) ?? null;
 }
 
 /** @returns {string[]} the focus with the parts of its view that have these names */

@@ -1,7 +1,7 @@
 /** The page while some of its parts are named: the others are folded into one line, which opens them. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { unknownIn } from "../facts/parts.js";
@@ -17,16 +17,26 @@ export function Focus({ part: Part, ...parts }) {
   return html`<${Part} of=${Focused} moving ...${parts} />`;
 }
 
-function Focused({ state, dispatch, controller }) {
+function Focused({ state, dispatch, controller, onOpened }) {
   const { view, focus } = state.selection;
   const unknown = focus && unknownIn({ view, focus });
   useHidden(unknown === null ? focus : null);
+  useRemembered(focus, onOpened);
   if (!focus) return null;
   if (unknown !== null)
     return html`<p class="focus-unknown" role="status">${msg`This page has no part “${unknown}” here, so all of it is shown.`}</p>`;
   const first = focus.includes("overview");
   return html`${first && html`<${Answer} state=${state} /><${Overview} state=${state} dispatch=${dispatch} />`}
-    <${Rest} state=${state} dispatch=${dispatch} controller=${controller} first=${first} />`;
+    <${Rest} state=${state} dispatch=${dispatch} controller=${controller} first=${first} onOpened=${onOpened} />`;
+}
+
+/** Remembers what is opened beside the first parts, and not what an address began with. */
+function useRemembered(focus, onOpened) {
+  const before = useRef(focus);
+  useEffect(() => {
+    if (before.current?.includes("overview") && before.current !== focus) onOpened(focus);
+    before.current = focus;
+  }, [focus]);
 }
 
 /** Hides all other parts. @param {string[]|null} focus null: none is hidden */
@@ -58,10 +68,14 @@ function Answer({ state }) {
   }</p>`;
 }
 
-function Rest({ state, dispatch, controller, first }) {
+function Rest({ state, dispatch, controller, first, onOpened }) {
   const { run, step } = state;
   const { focus } = state.selection;
   const show = (names) => dispatch({ type: "select", selection: { focus: names } });
+  const showAll = () => {
+    show(null);
+    if (first) onOpened(null);
+  };
   const known = Math.min(knownStep(state), step);
   const folds = first && run?.steps.length && known >= 0 ? foldsOf(run, known) : [];
   const ended = Boolean(run?.close) && step >= run.steps.length - 1;
@@ -75,7 +89,7 @@ function Rest({ state, dispatch, controller, first }) {
         onClick=${() => show(open ? focus.filter((name) => name !== part) : withPart(focus, part))}
       >${open ? "▾" : "▸"} ${title}</button>`;
     })}
-    <button type="button" class="focus-fold" onClick=${() => show(null)}>▸ ${first ? msg`More: layers, heads, effects, code` : msg`The whole page: layers, attention, next token, cache, time`}</button>
+    <button type="button" class="focus-fold" onClick=${showAll}>▸ ${first ? msg`More: layers, heads, effects, code` : msg`The whole page: layers, attention, next token, cache, time`}</button>
     ${!first && canAsk(state) && html`<${Own} class="focus-fold push" dispatch=${dispatch}>${msg`Try your own`} ▸<//>`}
   </footer>`;
 }

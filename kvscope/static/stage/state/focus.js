@@ -1,14 +1,13 @@
 /**
  * What of the page is in sight: `focus` of the selection has the names of parts, and null is the whole page. Parts are those of the
- * page, below, and those of a view, which embed/picture.json lists. Pure.
+ * page, which embed/page-parts.json lists, and those of a view, which embed/picture.json lists. Pure.
  */
 
+import PAGE_PARTS from "../../embed/page-parts.json" with { type: "json" };
 import { inIntro } from "../../shared/state/intro.js";
 
 /** `inspector`: the view, whole. */
 const INSPECTOR = "inspector";
-/** The same as in embed/picture.json. */
-export const PAGE_PARTS = ["sentence", "overview", "steps", "map", INSPECTOR, "next-token", "kv-cache", "time"];
 /** What a newcomer sees first. */
 export const FIRST = PAGE_PARTS.slice(0, 2);
 

@@ -8,7 +8,7 @@ import { isStored } from "../../shared/log/is-stored.js";
  * @param {{run: Object, readiness: Object}} state
  * @param {(wanted: Object) => Promise<any>} load as in `useExact`
  * @param {Object|null} wanted as in `useExact`
- * @param {"head"|"block"|"code"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"shards"|"losses"|"tokens"|"embedding"} answer the result of `load`
+ * @param {"head"|"block"|"code"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"contributions"|"shards"|"losses"|"tokens"|"embedding"} answer the result of `load`
  * @param {number} [layer] that `head` and `block` are about, also while nothing is wanted
  * @returns {{status: "idle"|"loading"|"ready"|"failed"|"unavailable"|"none"|"damaged", values: Object|null,
  *   problem: import("../../shared/log/problem.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": a saved run whose values

@@ -18,6 +18,7 @@ import { sentence } from "./words.js";
 
 const SHARDS = async () => (await import("./shards.js")).Shards;
 const ROUTING = async () => (await import("./routing.js")).Routing;
+const CONTRIBUTIONS = async () => (await import("./contributions.js")).Contributions;
 const NAMES = async () => (await import("./other-names.js")).OtherNames;
 const OPENED = async () => (await import("./opened.js")).Opened;
 
@@ -50,6 +51,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     ${scene.experts.length > 0 && html`<${Fold} class="block-shards" names="routing" name=${msg`Which experts the tokens went through`} of=${ROUTING} scene=${scene} newest=${focus.newest} />`}
     <${Fetched} of=${NAMES} dims=${scene.dims} />
     <${BlockNumbers} scene=${scene} />
+    <${Fold} class="block-shards" names="contributions" name=${msg`What each head adds, and their sum`} of=${CONTRIBUTIONS} scene=${scene} head=${selection.head} state=${state} client=${client} dispatch=${dispatch} />
     ${!run.open.model.experts && html`<${Fold} class="block-shards" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />`}
   `;
 }

@@ -7,8 +7,8 @@ import { bytes, integer, percent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { useModelValues } from "../../state/use-model-values.js";
+import { PartSum } from "./part-sum.js";
 import { crossing, deviceChoices, HALVES, holdings, joinedIn, sharing } from "./shard-facts.js";
-import { ShardSum } from "./shard-sum.js";
 
 const WAITING = {
   idle: msg`The run is still writing. Pause it to see the layer on several devices.`,
@@ -64,7 +64,7 @@ function Answer({ answer, devices, run, dims }) {
     <div class="shards-halves grid">
     ${HALVES.map(
       ({ half, name, parts: text }) =>
-        html`<${ShardSum} key=${half} name=${name} parts=${text} joined=${joinedIn(answer, half)} cause=${rounding(run.open.model)} />`,
+        html`<${PartSum} key=${half} name=${name} parts=${text} titleOf=${(device) => msg`device ${device}`} joined=${joinedIn(answer, half)} cause=${rounding(run.open.model)} />`,
     )}
     </div>
     <${Traffic} model=${run.open.model} devices=${devices} />

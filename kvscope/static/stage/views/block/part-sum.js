@@ -1,4 +1,4 @@
-/** The devices' parts of a change, their sum and the model's own change as grids of cells. One selected number is marked in all. */
+/** The parts of a change, their sum and the model's own change as grids of cells. One selected number is marked in all. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
@@ -16,8 +16,11 @@ import { lengthOf } from "./scene.js";
 
 const SIDE_PX = 104;
 
-/** @param {{name: string, parts: string, joined: Object, cause: string}} props `joined`: of `joinedIn`; `cause`: why the sums differ */
-export function ShardSum({ name, parts: partsText, joined, cause }) {
+/**
+ * @param {{name: string, parts: string, titleOf: (part: number) => string, marked?: number, joined: Object, cause: string|null}} props
+ *   `titleOf`: the name of a part; `marked`: a part that is marked; `joined`: of `joinedIn`; `cause`: why the sums differ, if it is known
+ */
+export function PartSum({ name, parts: partsText, titleOf, marked, joined, cause }) {
   const { parts, bias, sum, change, difference } = joined;
   const largest = useMemo(
     () => change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0),
@@ -28,7 +31,10 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
   const grid = gridOf(change.length, SIDE_PX, SIDE_PX);
   const clip = useMemo(() => Math.max(...[...parts, change].map(clipOf)), [parts[0], change]);
   const shown = [
-    ...parts.map((values, device) => ({ before: device ? "+" : "", title: msg`device ${device}`, values, kind: "" })),
+    ...parts.map((values, part) => ({
+      ...{ before: part ? "+" : "", title: titleOf(part), values },
+      kind: part === marked ? "is-marked" : "",
+    })),
     ...(bias ? [{ before: "+", title: msg`bias, added once`, values: bias, kind: "is-weights" }] : []),
     { before: "=", title: msg`the sum`, values: sum, kind: "" },
     { before: "", title: msg`the model’s own`, values: change, kind: "is-own" },
@@ -56,27 +62,39 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
   return html`<section class="shards-half" aria-label=${name}>
     <h3>${name} <small>${partsText}</small></h3>
     <div
-      class="shards-row row" role="slider" tabindex="0" aria-label=${msg`${name}: number to compare across the devices`}
+      class="shards-row row" role="slider" tabindex="0" aria-label=${msg`${name}: number to compare across the parts`}
       aria-valuemin="0" aria-valuemax=${change.length - 1} aria-valuenow=${at}
       aria-valuetext=${msg`number ${at}: ${equation}; the model: ${result}`} onKeyDown=${onKeyDown}
     >
       ${shown.map(
-        ({ before, title, values, kind }) => html`<div class=${`shards-part line ${kind}`} key=${title}>
-          ${before && html`<b class="shards-sign centred" aria-hidden="true">${before}</b>`}
-          <div>
-            <span class="shards-title small strong">${title}</span>
-            <${Cells} values=${values} grid=${grid} clip=${clip} at=${at} onChoose=${setSelected} />
-            <b class="number">${significant(values[at])}</b>
-            <small>${msg`length ${significant(lengthOf(values))}`}</small>
-          </div>
-        </div>`,
+        ({ title, ...part }) =>
+          html`<${GridPart} key=${title} title=${title} ...${part} clip=${clip} at=${at} onChoose=${setSelected} />`,
       )}
     </div>
     <p class="shards-result small">
       ${nodes`Number ${at}: ${sumText}; the model computed ${own}.`}
-      ${" "}${nodes`Among all ${change.length} numbers, of sizes up to ${size}, the largest difference between the sum and the model’s own is ${apart}. The two ways round differently: ${cause}.`}
+      ${" "}${nodes`Among all ${change.length} numbers, of sizes up to ${size}, the largest difference between the sum and the model’s own is ${apart}.`}
+      ${" "}${cause && msg`The two ways round differently: ${cause}.`}
     </p>
   </section>`;
+}
+
+/**
+ * One vector of an equation, with its length.
+ *
+ * @param {{before: string, title: string, values: Float32Array, kind?: string, clip?: number, at?: number|null, onChoose?: Function}} props
+ *   `before`: the sign before it; `clip`: the value of the strongest colour; `at`: the number that is marked and written
+ */
+export function GridPart({ before, title, values, kind = "", clip = clipOf(values), at = null, onChoose = () => {} }) {
+  return html`<div class=${`shards-part line ${kind}`}>
+    ${before && html`<b class="shards-sign centred" aria-hidden="true">${before}</b>`}
+    <div>
+      <span class="shards-title small strong">${title}</span>
+      <${Cells} values=${values} clip=${clip} at=${at} onChoose=${onChoose} />
+      ${at !== null && html`<b class="number">${significant(values[at])}</b>`}
+      <small>${msg`length ${significant(lengthOf(values))}`}</small>
+    </div>
+  </div>`;
 }
 
 /** @returns {string} "1.2 − 0.3" */
@@ -86,8 +104,9 @@ function added(values) {
   return [significant(first), ...signed].join(" ");
 }
 
-function Cells({ values, grid, clip, at, onChoose }) {
+function Cells({ values, clip, at, onChoose }) {
   const theme = useTheme();
+  const grid = gridOf(values.length, SIDE_PX, SIDE_PX);
   const surface = usePicture(
     { width: SIDE_PX, height: SIDE_PX },
     (ratio) => paintGrid(values, grid, { theme, clip, ratio }),
@@ -98,10 +117,10 @@ function Cells({ values, grid, clip, at, onChoose }) {
     const index = Math.floor((y / SIDE_PX) * grid.rows) * grid.columns + Math.floor((x / SIDE_PX) * grid.columns);
     if (index >= 0 && index < values.length && index !== at) onChoose(index);
   };
-  const box = cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...grid }, at);
+  const box = at !== null && cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...grid }, at);
   return html`<div class="shards-cells anchor" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
     <${Surface} ...${surface} class="" />
-    <i style=${`left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px`}></i>
+    ${box && html`<i style=${`left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px`}></i>`}
   </div>`;
 }
 
