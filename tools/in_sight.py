@@ -87,10 +87,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     lessons = sorted(LESSONS.glob("*.md"))
     numbers = range(1, len(lessons) + 1)
-    parser.add_argument(
-        "lesson", nargs="*", type=int, choices=numbers, default=list(range(1, FIRST + 1)), help="number"
-    )
-    chosen = parser.parse_args().lesson
+    parser.add_argument("lesson", nargs="*", type=int, help=f"number, from 1 to {len(lessons)}")
+    chosen = parser.parse_args().lesson or range(1, FIRST + 1)
+    if unknown := set(chosen) - set(numbers):
+        parser.error(f"no lesson has the number {min(unknown)}")
     glossary = json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8"))
     names = {term: entry["name"] for term, entry in glossary.items()}
     controls, untaught, known = [], 0, set[str]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.support.pages import NewPage
 from tests.support.runs import export, share
 from tests.support.screens import DESKTOP, PHONE, flaws
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of
 
 PARTS = ("Model map", "Next token", "KV cache", "Time", "Timeline")
 MOST_CONTROLS = 25
@@ -69,6 +70,29 @@ def test_another_view_opens_in_place_of_the_parts(stage: Stage, short_run: str) 
     stage.page.get_by_role("button", name="Open layer 3").click()
     expect(stage.page.get_by_role("combobox", name="Row")).to_be_visible()
     expect(stage.map).to_be_hidden()
+
+
+def test_beside_single_parts_the_settings_of_a_prompt_are_one_press_away(stage: Stage, short_run: str) -> None:
+    page = opened(stage, short_run, "#step=0&view=model&focus=tokens")
+    page.get_by_role("button", name="Try your own").click()
+    temperature = page.get_by_role("form", name="New run").get_by_label("temperature")
+    expect(temperature).to_be_hidden()
+    page.get_by_text("Settings", exact=True).click()
+    expect(temperature).to_be_visible()
+
+
+@pytest.mark.parametrize(("screen", "is_beside"), [(DESKTOP, True), (PHONE, False)])
+def test_an_arrow_leads_from_each_box_to_the_next(
+    new_page: NewPage, server: Server, short_run: str, screen: dict[str, object], is_beside: bool
+) -> None:
+    page = new_page(**screen)
+    page.goto(f"{server.url}?run={short_run}#step=0&view=model&focus=tokens,embed,embedded,resid_in")
+    boxes = [box_of(page.get_by_role("region", name=name)) for name in ("1 Tokenize", "2 Embed", "3 30 layers")]
+    arrows = [box_of(page.locator(f".wire-{place} > i")) for place in ("ids", "embedded")]
+    side, size = ("x", "width") if is_beside else ("y", "height")
+    for (before, after), arrow in zip(pairwise(boxes), arrows, strict=True):
+        assert before[side] + before[size] <= arrow[side]
+        assert arrow[side] + arrow[size] <= after[side]
 
 
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE])

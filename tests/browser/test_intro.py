@@ -132,6 +132,7 @@ def test_a_prompt_of_ones_own_is_told_in_the_same_moments(newcomer: Intro) -> No
     field.fill("")
     stage.button("Run").click()
     expect(stage.alert).to_be_visible()
+    newcomer.page.get_by_text("Settings", exact=True).click()
     newcomer.page.get_by_label("choose").select_option("sample")
     newcomer.page.get_by_label("new tokens").fill("64")
     field.fill("My favourite colour is")
@@ -149,6 +150,7 @@ def test_what_is_typed_takes_the_place_of_the_old_prompt_but_not_of_ones_own(new
     page = newcomer.page
     newcomer.stage.button("Try your own").click()
     field = page.get_by_role("textbox", name="Prompt")
+    page.get_by_text("Settings", exact=True).click()
     page.get_by_label("top-k").click()
     field.click()
     expect(field).to_have_js_property("selectionStart", 0)

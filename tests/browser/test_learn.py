@@ -216,14 +216,11 @@ def test_a_lesson_is_computed_over_the_viewers_own_run_and_goes_back(learn: Call
 
 
 @pytest.mark.parametrize(
-    ("step", "tab", "view", "button"),
-    [
-        ("08-choosing-the-next-token#7", "", "", "Search"),
-        ("09-the-loop#6", "Cache", "Why a cache?", "Run it without a cache"),
-    ],
+    ("step", "button"),
+    [("08-choosing-the-next-token#7", "Search"), ("09-the-loop#6", "Run it without a cache")],
 )
 def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
-    new_page: NewPage, server: Server, step: str, tab: str, view: str, button: str
+    new_page: NewPage, server: Server, step: str, button: str
 ) -> None:
     lesson = Lesson(new_page(), f"{server.url}learn/{step}")
     stage, task = lesson.picture, lesson.page.get_by_role("region", name="Task").get_by_role("status")
@@ -231,9 +228,6 @@ def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
     stage.get_by_role("textbox", name="Prompt").fill("The dog likes")
     stage.get_by_role("button", name="Run", exact=True).click()
     expect(lesson.page.get_by_text("numbers are those of your own run")).to_be_visible()
-    if tab:
-        stage.get_by_role("navigation", name="Panels").get_by_role("button", name=tab, exact=True).click()
-        stage.get_by_text(view).first.click()
     expect(task).to_contain_text("notices")
     stage.get_by_role("button", name=button, exact=True).click()
     expect(task).to_contain_text("Done")
@@ -284,7 +278,7 @@ def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhe
     ("step", "named"),
     [
         ("02-six-steps#6", ["logits", "choice"]),
-        ("05-heads#7", ["attn.scores", "cache.k"]),
+        ("05-heads#6", ["attn.scores", "cache.k"]),
         ("07-inside-a-block#3", ["mlp.gate", "mlp.raised", "mlp.hidden"]),
     ],
 )
@@ -366,6 +360,15 @@ def test_the_list_of_tokens_is_at_the_positions_that_a_step_speaks_of(new_page: 
     expect(lesson.picture.locator("[data-locked]").first).to_contain_text("ass")
     expect(lesson.picture.locator("[data-locked]").last).to_be_in_viewport()
     lesson.expect_shown(step=0)
+
+
+def test_a_long_token_is_whole_where_its_list_is_alone(new_page: NewPage, server: Server) -> None:
+    lesson = Lesson(new_page(), f"{server.url}learn/01-what-is-a-token#4")
+    expect(lesson.picture.get_by_role("button", name="<|im_start|>: its row").first).to_have_text("<|im_start|>")
+
+
+def test_a_link_beyond_the_end_of_a_lesson_opens_its_last_step(new_page: NewPage, server: Server) -> None:
+    Lesson(new_page(), f"{server.url}learn/05-heads#8").expect_at(7)
 
 
 def test_a_saved_lesson_plays_without_a_network(new_page: NewPage, server: Server, tmp_path: Path) -> None:

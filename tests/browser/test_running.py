@@ -93,7 +93,7 @@ def test_the_prompt_is_cut_into_tokens_as_it_is_typed(stage: Stage, short_run: s
         return [each.split("\n")[0] for each in tokens.all_inner_texts()]
 
     stage.prompt.fill("Antidisestablishmentarianism  cats\nשלום")
-    expect(said).to_have_text("13 tokens with their ids. Press one to see its embedding.")
+    expect(said).to_have_text("13 tokens with their ids. Press one to open it.")
     pieces = ["Ant", "idis", "establish", "ment", "arianism", "·", "·cats", "⏎", "ש", "ל", "ו", "\\xD7", "\\x9D"]
     assert texts() == pieces
     stage.page.get_by_label("chat").check()

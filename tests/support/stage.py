@@ -194,7 +194,10 @@ class Stage:
     def set_number(self, name: str, value: Any) -> None:
         if not self.prompt.is_visible():
             self.ask()
-        field = self.page.get_by_role("form", name="New run").get_by_label(name)
+        form = self.page.get_by_role("form", name="New run")
+        field = form.get_by_label(name)
+        if not field.is_visible():
+            form.get_by_text("Settings", exact=True).click()
         field.fill(str(value))
         field.blur()
 

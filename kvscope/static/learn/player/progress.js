@@ -37,3 +37,15 @@ export function reachedIn(state) {
 export function answersOf(reached) {
   return Object.fromEntries((reached?.answered ?? []).map((at) => [at, shownAnswer(reached.given?.[at])]));
 }
+
+/** @returns {number} the step where the viewer was on an earlier visit, from 0; the first one of a lesson that was read to its end */
+export function stepReached(reached, steps) {
+  const step = reached?.step ?? 0;
+  return step < steps - 1 ? step : 0;
+}
+
+/** @returns {number|null} the step in a lesson's address, which counts from 1; a number beyond the end, as of a longer lesson, is the last */
+export function stepOfHash(hash, steps) {
+  const text = hash.replace(/^#/, "");
+  return /^\d{1,3}$/.test(text) && Number(text) >= 1 ? Math.min(Number(text), steps) - 1 : null;
+}

@@ -9,7 +9,7 @@ import { storeOf } from "../../shared/state/create-store.js";
 import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
 import { QUESTION } from "./predict.js";
-import { answersOf, reachedIn, readProgress, writeProgress } from "./progress.js";
+import { answersOf, reachedIn, readProgress, stepOfHash, stepReached, writeProgress } from "./progress.js";
 import { initialState, isAnswered, reduce, stepOf } from "./state.js";
 
 /** Retries at growing intervals: the model may still be downloading. */
@@ -120,16 +120,4 @@ function tellAround({ lesson, index, answers, done }, framed) {
   const event = { kvscope: PROTOCOL, type: "lesson", lesson: lesson.id, step: index, steps: lesson.steps.length };
   const answer = answers[index];
   window.parent.postMessage({ ...event, right: answer ? answer.right : null, done: done.length }, "*");
-}
-
-/** @returns {number} the step where the viewer was on an earlier visit, from 0; the first one of a lesson that was read to its end */
-function stepReached(reached, steps) {
-  const step = reached?.step ?? 0;
-  return step < steps - 1 ? step : 0;
-}
-
-/** @returns {number|null} the step in a lesson's address, which counts from 1 */
-function stepOfHash(hash, steps) {
-  const text = hash.replace(/^#/, "");
-  return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= steps ? Number(text) - 1 : null;
 }

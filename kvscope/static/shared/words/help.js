@@ -13,8 +13,8 @@ const PARTS = [
     msg`The prompt in blue, then each token that the model wrote. One segment is one step. Press a segment, or press Play.`,
   ],
   [
-    msg`Columns`,
-    msg`The residual stream, one column per token: its numbers after each layer, the lowest layer at the bottom. A hollow column is from an earlier step; its numbers were not stored.`,
+    msg`Residual stream`,
+    msg`Above each token, its numbers after each layer, the lowest layer at the bottom. Hollow cells are of an earlier step; their numbers were not stored.`,
   ],
   [
     msg`Attention`,

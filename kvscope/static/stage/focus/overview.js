@@ -36,7 +36,7 @@ function Picture({ state, dispatch, size }) {
     const place = placeAt(geometry, pointInside(event), run.promptLength + step);
     if (place) open({ layer: place.layer, query: place.position, key: null });
   };
-  const label = msg`A column per token, from layer 0 at the bottom to layer ${run.layers - 1}`;
+  const label = msg`The layers of each token, from layer 0 at the bottom to layer ${run.layers - 1}`;
   return html`<div class="fill" role="img" aria-label=${label} onClick=${onClick}>
       <${ColumnsDrawing} run=${run} look=${look} moment="whole" progress=${shown} size=${size} step=${step} />
     </div>

@@ -49,7 +49,10 @@ const CAPTIONS = {
     const count = integer(run.open.model.vocab);
     return {
       title,
-      more: sentences(msg`From the last column, the model computes a probability for each of ${count} tokens.`, how),
+      more: sentences(
+        msg`From the numbers of the last token, the model computes a probability for each of ${count} tokens.`,
+        how,
+      ),
     };
   },
   cache: () => ({

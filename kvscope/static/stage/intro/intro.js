@@ -106,7 +106,7 @@ function aboutModel({ name, layers }, loading) {
 /** Legends and bars over the picture of a moment. */
 const OVER = {
   prefill: () =>
-    html`<${Legend}><li><i class="swatch is-computed"></i>${msg`each column: one token’s numbers, computed layer by layer`}</li><//>`,
+    html`<${Legend}><li><i class="swatch is-computed"></i>${msg`above each token: its numbers, computed layer by layer`}</li><//>`,
   look: Mix,
   choice: Candidates,
   cache: KeyAndValue,

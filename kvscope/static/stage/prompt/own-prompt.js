@@ -3,12 +3,13 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { limitOf } from "../../shared/log/limits.js";
+import { inIntro } from "../../shared/state/intro.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Form } from "../../shared/ui/form.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { isAsking, NUMBERS } from "../state/run-request.js";
+import { computesHere, isAsking, NUMBERS } from "../state/run-request.js";
 import { ModelPicker } from "./model-picker.js";
 import { PromptField } from "./prompt-field.js";
 
@@ -50,7 +51,14 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
     event.stopPropagation();
     onClose();
   };
-  const { held, opening } = state;
+  const { held, opening, problem, selection } = state;
+  // One thing at a time: in the tour and beside single parts of the page, the form is the prompt. What a visitor's device downloads stays in sight.
+  const folded = children && (selection.focus || inIntro(state));
+  const isRefused = Boolean(problem?.field) && problem.field !== "prompt";
+  const device =
+    state.engine !== "" &&
+    html`<${Fetched} of=${ON_THIS_DEVICE} state=${state} client=${client} controller=${controller} />`;
+  const more = html`${children}${!computesHere(state) && device}`;
   return html`<${Form} aria-label=${msg`New run`} onKeyDown=${onKeyDown} novalidate onSubmit=${() => controller.submit()}>
     <${PromptField}
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
@@ -58,8 +66,8 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
     />
     ${state.severalModels && html`<${ModelPicker} state=${state} dispatch=${dispatch} controller=${controller} />`}
     <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
-    ${children}
-    ${state.engine !== "" && html`<${Fetched} of=${ON_THIS_DEVICE} state=${state} client=${client} controller=${controller} />`}
+    ${computesHere(state) && device}
+    ${folded ? html`<details open=${isRefused}><summary>${msg`Settings`}</summary><div class="stack">${more}</div></details>` : more}
     <div class="own-prompt-actions">
       <button class="run-button strong nowrap still" type="submit"><${Icon} name="play" />${held || opening ? msg`Waiting…` : msg`Run`}</button>
       ${onClose && html`<button class="button is-large strong nowrap still" type="button" onClick=${onClose}>${msg`Cancel`}</button>`}

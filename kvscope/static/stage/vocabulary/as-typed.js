@@ -88,8 +88,8 @@ function countText({ count, limit, chat }) {
         )
       : plural(
           count,
-          form`${tokens} token with its id. Press it to see its embedding.`,
-          form`${tokens} tokens with their ids. Press one to see its embedding.`,
+          form`${tokens} token with its id. Press it to open it.`,
+          form`${tokens} tokens with their ids. Press one to open it.`,
         );
   return chat ? `${text} ${msg`The chat template is included.`}` : text;
 }

@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answersOf, reachedIn, readProgress, writeProgress } from "../../../../kvscope/static/learn/player/progress.js";
+import {
+  answersOf,
+  reachedIn,
+  readProgress,
+  stepOfHash,
+  writeProgress,
+} from "../../../../kvscope/static/learn/player/progress.js";
 import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
 
 test("each lesson has its own progress", () => {
@@ -42,4 +48,15 @@ test("progress that an earlier version stored has the answered steps alone", () 
   const answers = answersOf({ step: 3, done: [], answered: [0, 2] });
   assert.deepEqual(Object.keys(answers), ["0", "2"]);
   assert.deepEqual([answers[2].given, answers[2].revealed], ["", true]);
+});
+
+test("an address names a step, and one beyond the end the last", () => {
+  assert.deepEqual(
+    ["#1", "#7", "#8", "#999"].map((hash) => stepOfHash(hash, 7)),
+    [0, 6, 6, 6],
+  );
+  assert.deepEqual(
+    ["", "#0", "#x", "#1000", "#-1"].map((hash) => stepOfHash(hash, 7)),
+    [null, null, null, null, null],
+  );
 });

@@ -67,9 +67,9 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, n
   // These depend on the drawing only: a moving pointer renders just the marks again.
   const under = useMemo(() => html`<${BlockRibbons} geometry=${geometry} scene=${scene} />`, [geometry, scene]);
   const over = useMemo(
-    () => html`<${BlockLabels} geometry=${geometry} scene=${scene} />
+    () => html`<${BlockLabels} geometry=${geometry} scene=${scene} named=${named} />
       <${BlockHeads} geometry=${geometry} scene=${scene} dispatch=${dispatch} />`,
-    [geometry, scene, dispatch],
+    [geometry, scene, named?.join(), dispatch],
   );
   const legend = useMemo(
     () =>

@@ -5,6 +5,7 @@ import { tokenLabel } from "../../../shared/facts/format.js";
 import { isComputedIn } from "../../../shared/facts/step-rows.js";
 import { msg } from "../../../shared/words/msg.js";
 import { labelled } from "../../draw/labels.js";
+import { captionsIn } from "./draw/boxes.js";
 import { columnAt, columnGaps } from "./draw/columns.js";
 import { captions, chips } from "./words.js";
 
@@ -13,12 +14,13 @@ const TILT_DEGREES = -66;
 const LEAST_LABEL_PX = 12;
 const CHIP = { line: 14, padding: 5, character: 7.2 };
 
-export function BlockLabels({ geometry, scene }) {
+/** `named`: tensors that the drawing is cut to; null: all of it is shown */
+export function BlockLabels({ geometry, scene, named }) {
   const { width, height } = geometry;
   const texts = captions(scene, geometry.terse);
   const operations = chips(scene);
   return html`<svg class="block-labels" width=${width} height=${height} aria-hidden="true">
-    ${Object.entries(geometry.captions).map(([name, at]) => html`<${Lines} ...${at} lines=${texts[name]} />`)}
+    ${Object.entries(captionsIn(geometry, named)).map(([name, at]) => html`<${Lines} ...${at} lines=${texts[name]} />`)}
     ${geometry.names.map(({ text, tone, ...at }) => html`<${Lines} ...${at} lines=${[{ text, tone }]} />`)}
     ${Object.entries(geometry.chips).map(
       ([name, at]) => operations[name] && html`<${Chip} ...${at} ...${operations[name]} />`,

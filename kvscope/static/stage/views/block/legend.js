@@ -39,8 +39,8 @@ function shownText(columns, first) {
   ];
   return plural(
     shown,
-    form`Positions ${positions}: ${integer(shown)} column of ${all}.`,
-    form`Positions ${positions}: ${integer(shown)} columns of ${all}.`,
+    form`Positions ${positions}: ${integer(shown)} token of ${all}.`,
+    form`Positions ${positions}: ${integer(shown)} tokens of ${all}.`,
   );
 }
 

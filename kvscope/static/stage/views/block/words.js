@@ -60,7 +60,7 @@ export function captions(scene, terse = false) {
     ],
     ownLong: [
       { text: dims.rotary ? msg`own K, K after RoPE, own V` : msg`own K, own V`, tone: "strong" },
-      { text: msg`appended to the cache (amber column)`, tone: "computed" },
+      { text: msg`appended to the cache (amber)`, tone: "computed" },
     ],
     mixedLong: [
       {
@@ -132,13 +132,13 @@ function cacheText(scene) {
     prefill && !cachedBefore
       ? plural(
           positions,
-          form`KV cache of layer ${layer}: prefill writes ${all} column (amber)`,
-          form`KV cache of layer ${layer}: prefill writes all ${all} columns at once (amber)`,
+          form`KV cache of layer ${layer}: prefill writes ${all} token (amber)`,
+          form`KV cache of layer ${layer}: prefill writes all ${all} tokens at once (amber)`,
         )
       : plural(
           cachedBefore,
-          form`KV cache of layer ${layer}: ${cached} column cached before (blue), ${written} written in this step (amber)`,
-          form`KV cache of layer ${layer}: ${cached} columns cached before (blue), ${written} written in this step (amber)`,
+          form`KV cache of layer ${layer}: ${cached} token cached before (blue), ${written} written in this step (amber)`,
+          form`KV cache of layer ${layer}: ${cached} tokens cached before (blue), ${written} written in this step (amber)`,
         );
   return group > 1 ? `${text}; ${msg`each KV head serves ${group} query heads`}` : text;
 }

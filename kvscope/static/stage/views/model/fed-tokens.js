@@ -10,6 +10,8 @@ import { useScroll } from "../../ui/use-scroll.js";
 
 /** More rows than this are shown after a press on a button. */
 const SHOWN = 40;
+/** Characters of a token. The width of the list cuts most others before. */
+const LONGEST = 48;
 
 /**
  * @param {{run: Object, step: number, flow: Object, locked: number[], onOpen: (token: Object) => void}} props `flow`: of `flowOf`;
@@ -29,7 +31,7 @@ export function FedTokens({ run, step, flow, locked, onOpen }) {
           <td>${position}</td>
           <td><button
             type="button" tabindex="-1" class="part-word" aria-label=${msg`${tokenText(token)}: its row in the embedding table`} onClick=${() => onOpen(token)}
-          ><${Token} token=${token} limit=${11} /></button></td>
+          ><${Token} token=${token} limit=${LONGEST} /></button></td>
           <td>${token.id}</td>
         </tr>`;
       }),

@@ -121,7 +121,7 @@ function Inputs({ run, step, flow, parts, locked, onOpen }) {
       </p>
       <${FedTokens} run=${run} step=${step} flow=${flow} locked=${locked} onOpen=${onOpen} />
     <//>
-    <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? msg`id` : msg`ids`} />
+    <${Wire} place="ids" names="embed" shape=${[rows]} rows=${rows} unit=${rows === 1 ? msg`id` : msg`ids`} />
     <${Part} number=${2} name=${msg`Embed`} place="embed" names="embed">
       <p>${nodes`Each id selects one row of a learned table: its ${html`<${Term} id="embedding">${msg`embedding`}<//>`}. Press a token to see it.`} ${scaledText(run.open.model)}</p>
       <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes?.embedding} />
@@ -205,7 +205,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
         )
       : null;
   return html`
-    <${Wire} place="last" shape=${[1, d]} rows=${1} note=${note} />
+    <${Wire} place="last" names="norm" shape=${[1, d]} rows=${1} note=${note} />
     <${Part} number=${4} name=${msg`Final norm`} place="norm" names="norm">
       <p>${nodes`Scales the row to a ${html`<${Term} id="norm">${msg`common size`}<//>`}.`}</p>
       <${Weights} shape=${null} parameters=${parts.norm} size=${parts.bytes?.norm} />

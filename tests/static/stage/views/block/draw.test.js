@@ -4,6 +4,7 @@ import { signedShade } from "../../../../../kvscope/static/stage/draw/tiles.js";
 import {
   boxAround,
   boxOf,
+  captionsIn,
   cellBox,
   cutTo,
   hitBlock,
@@ -205,6 +206,17 @@ describe("the box around a tensor", () => {
       assert.ok(cut.height < geometry.height);
       assert.ok(cut.x >= 0 && cut.y >= 0 && cut.x + cut.width <= geometry.width);
       assert.equal(cutTo(geometry, ["logits"]), null);
+    });
+
+    test(`${place}: a cut with K alone does not speak of the cache of both`, () => {
+      const geometry = geometryOf(SMOL, { count: 14, own: 13, centre: 13 });
+      const names = (tensors) => Object.keys(captionsIn(geometry, tensors));
+      const all = names(null);
+      assert.deepEqual(names(["cache.k", "cache.v"]), all);
+      assert.deepEqual(
+        names(["attn.scores", "cache.k"]),
+        all.filter((name) => name !== "cache"),
+      );
     });
   }
 });

@@ -138,6 +138,20 @@ export function cutTo(geometry, tensors) {
   return { x, y, width: right - x, height: bottom - y };
 }
 
+/** Captions of several tensors, which the edge of a cut may reach while it has not all of them. */
+const CAPTIONS_OF = { cache: ["cache.k", "cache.v"] };
+
+/**
+ * @param {{captions: Object<string, Object>}} geometry
+ * @param {string[]|null} tensors those of a cut; null: the whole drawing
+ * @returns {Object<string, Object>} the captions to show
+ */
+export function captionsIn({ captions }, tensors) {
+  if (!tensors) return captions;
+  const isShown = (name) => (CAPTIONS_OF[name] ?? []).every((tensor) => tensors.includes(tensor));
+  return Object.fromEntries(Object.entries(captions).filter(([name]) => isShown(name)));
+}
+
 /** @returns {{x: number, y: number, width: number, height: number}} one value's cell in a tile */
 export function cellBox({ x, y, width, height, columns, rows }, index) {
   const [w, h] = [width / columns, height / rows];
