@@ -22,6 +22,20 @@ ZERO, THREE, LAYER, TASK, BYTES = range(1, 6)
 SMALL_DESKTOP = {"width": 1024, "height": 768}
 TO_THE_TOP = "part => part.ownerDocument.querySelectorAll('*').forEach((each) => each.scrollTo(0, 0))"
 
+COUNT_PRINTS = """() => {
+  document.documentElement.dataset.prints = 0;
+  window.print = () => { document.documentElement.dataset.prints++; };
+}"""
+INK = """image => {
+  const { naturalWidth: width, naturalHeight: height } = image;
+  const canvas = Object.assign(document.createElement('canvas'), { width, height });
+  const context = canvas.getContext('2d');
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, width, height);
+  return data.filter((value, at) => at % 4 === 1 && value < 250).length / (data.length / 4);
+}"""
+"""The share of a picture's pixels that are not white."""
+
 
 class Lesson:
     """A lesson that is open in a page."""
@@ -167,6 +181,57 @@ def test_a_printed_lesson_has_lines_to_write_on_and_its_key_on_another_page(lear
     expect(key).to_contain_text("Its share is 0.")
     expect(key).to_contain_text("46,080 B")
     assert key.evaluate("key => getComputedStyle(key).breakBefore") == "page"
+    expect(questions.nth(ZERO - 1)).to_contain_text("The picture of step 1 is missing: only the button Print")
+
+
+def test_print_takes_the_picture_of_each_step_and_then_prints(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(THREE, color_scheme="dark")
+    lesson.expect_shown(step=3, theme="dark")
+    page = lesson.page
+    page.evaluate(COUNT_PRINTS)
+    page.get_by_role("button", name="Print", exact=True).click()
+    expect(page.get_by_role("dialog", name="Preparing the handout")).to_contain_text("Picture of step 1 of 5")
+    lesson.expect_shown(theme="light")
+    expect(page.locator("html[data-prints='1']")).to_be_attached(timeout=120_000)
+    page.emulate_media(media="print")
+    steps = page.locator(".lesson-handout > section:not(.lesson-key)")
+    ink = [steps.nth(step - 1).locator("img").evaluate(INK) for step in range(ZERO, TASK + 1)]
+    assert all(share > 0.02 for share in ink)
+    assert len(set(ink)) == len(ink)  # each has its own
+    expect(steps.nth(BYTES - 1)).to_contain_text(f"See the picture of step {TASK}.")
+    assert steps.first.evaluate("step => getComputedStyle(step).breakInside") == "avoid"
+    page.emulate_media(media="screen")
+    lesson.expect_at(THREE)
+    lesson.expect_shown(step=3, theme="dark")
+
+
+def test_printing_can_be_cancelled(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(THREE)
+    lesson.expect_shown(step=3)
+    page = lesson.page
+    page.evaluate(COUNT_PRINTS)
+    page.get_by_role("button", name="Print", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    lesson.expect_shown(step=3)
+    expect(page.locator(".lesson-handout img")).to_have_count(0)
+    assert page.evaluate("document.documentElement.dataset.prints") == "0"
+
+
+def test_a_picture_that_no_run_can_be_loaded_for_is_named_on_paper(new_page: NewPage, server: Server) -> None:
+    page = new_page(own=True)
+    page.clock.install()
+    page.route("**/?run=*", lambda route: route.abort())
+    page.route("**/s/*", lambda route: route.abort())
+    page.goto(f"{server.url}learn/{LESSON}")
+    page.evaluate(COUNT_PRINTS)
+    page.get_by_role("button", name="Print", exact=True).click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.clock.run_for(60_000)
+    expect(page.locator("html[data-prints='1']")).to_be_attached()
+    for step in range(ZERO, BYTES + 1):
+        said = page.get_by_text(f"The picture of step {step} is missing: The page did not show it.")
+        expect(said).to_have_count(1)
 
 
 def test_a_step_is_shared_by_its_link_and_embedded(learn: Callable[..., Lesson], server: Server) -> None:
@@ -231,6 +296,29 @@ def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
     expect(task).to_contain_text("notices")
     stage.get_by_role("button", name=button, exact=True).click()
     expect(task).to_contain_text("Done")
+
+
+def test_times_are_predicted_from_those_of_the_viewers_own_run(new_page: NewPage, server: Server) -> None:
+    lesson = Lesson(new_page(), f"{server.url}learn/12-two-phases#7")
+    page, stage = lesson.page, lesson.picture
+    stage.get_by_role("button", name="Try your own").click()
+    stage.get_by_role("textbox", name="Prompt").fill("My old dog likes to run because he is")
+    stage.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("numbers are those of your own run")).to_be_visible()
+    expect(page.get_by_role("region", name="Task").get_by_role("status")).to_contain_text("Done")
+    run = stage.locator("html").get_attribute("data-run")
+    assert run
+    steps = server.log(run).steps
+    prefill, *decode = [step["ms"]["total"] for step in steps]
+    expect(page.get_by_role("article")).to_contain_text(f"Decode step 1 took {decode[0]:.0f} ms, as measured.")
+    page.get_by_role("textbox", name="Your prediction").fill("1000000")
+    page.get_by_role("button", name="Check").click()
+    verdict = page.get_by_role("region", name="Prediction").get_by_role("status")
+    expect(verdict).to_contain_text(f"it is {round(sum(decode)):,} ms")
+    lesson.next()
+    expect(page.get_by_role("article")).to_contain_text(f"Prefill computed {steps[0]['rows_computed']} rows.")
+    page.get_by_role("button", name="Show me").click()
+    expect(verdict).to_contain_text(f"It is {round(prefill):,} ms.")
 
 
 def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:

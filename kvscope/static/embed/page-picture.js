@@ -3,6 +3,7 @@
 import { pathOf } from "../shared/log/root.js";
 import { changed, storeOf } from "../shared/state/create-store.js";
 import { followLit } from "../shared/ui/lit.js";
+import { createPaper } from "./on-paper.js";
 import { createPicture } from "./picture.js";
 import { createSight } from "./sight.js";
 
@@ -46,6 +47,7 @@ export function joinLesson({ window, setTheme, lights: store, hasEnded }) {
     read: () => ({ ...pageShows(window.location), ended: hasEnded(), lit: store.state().pointed }),
     commands: {
       theme: ({ theme }) => setTheme(theme),
+      paper: createPaper(window, (message) => picture.send(message)),
       lit({ names }) {
         store.dispatch({ type: "lit", names });
         sight.show(document, names);

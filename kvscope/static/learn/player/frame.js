@@ -19,8 +19,8 @@ const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 export function Frame({ picture, index, framed, file, theme, lit, hover, said, recording, returns, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
-  const latest = useRef({ picture, theme, lit });
-  latest.current = { picture, theme, lit };
+  const latest = useRef({ picture, theme, lit, onShown });
+  latest.current = { picture, theme, lit, onShown };
   const send = (message) => frame.current?.contentWindow?.postMessage({ kvscope: PROTOCOL, ...message }, "*");
   const place = JSON.stringify(picture?.place ?? {});
   const document = picture?.document ?? null;
@@ -37,7 +37,7 @@ export function Frame({ picture, index, framed, file, theme, lit, hover, said, r
         send({ type: "goto", ...latest.current.picture.place });
         send({ type: "lit", names: latest.current.lit });
       }
-      onShown(data.shown);
+      latest.current.onShown(data.shown);
     };
     window.addEventListener("message", onMessage);
     send({ type: "hello" });

@@ -12,11 +12,13 @@ import { Handout } from "./handout.js";
 import { KEYS } from "./keys.js";
 import { pictureOf } from "./picture-address.js";
 import { Predict } from "./predict.js";
+import { Printing } from "./printing.js";
 import { Prose } from "./prose.js";
 import { isAnswered, pictureAt } from "./state.js";
 import { Steps } from "./steps.js";
 import { Tools } from "./tools.js";
 import { useLesson } from "./use-lesson.js";
+import { usePrinting } from "./use-printing.js";
 
 /** @param {{given: Object, lessons: Object[], file: boolean, present: boolean, settings: Object, identity: Object, framed: boolean, theme: string, setTheme: Function}} props */
 export function Player({ given, lessons, file, present, settings, identity, framed, theme, setTheme }) {
@@ -27,10 +29,28 @@ export function Player({ given, lessons, file, present, settings, identity, fram
   const { lesson, index, shown } = state;
   const step = lesson.steps[index];
   const number = lessons.find(({ id }) => id === lesson.id)?.number;
-  const picture = pictureOf(pictureAt(state), { ...lesson, framed, file, present: large });
+  const printing = usePrinting(
+    (at) => pictureOf(lesson.steps[at].at, { ...lesson, framed, file }),
+    lesson.steps.length,
+    state.run,
+  );
+  const isPrinting = printing.at !== null;
+  const pictured = isPrinting ? lesson.steps[printing.at] : step;
+  const picture = pictureOf(isPrinting ? pictured.at : pictureAt(state), {
+    ...lesson,
+    framed,
+    file,
+    present: large && !isPrinting,
+  });
+  const lit = !isPrinting && state.lit.length ? state.lit : pictured.lit;
   const light = (names, place) => {
     dispatch({ type: "light", names });
     setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
+  };
+  const print = () => {
+    // Afterwards the picture is elsewhere until it is back: the lesson does not follow it there.
+    dispatch({ type: "go", to: index });
+    printing.start();
   };
   const parts = {
     light,
@@ -51,10 +71,10 @@ export function Player({ given, lessons, file, present, settings, identity, fram
     ${
       !framed &&
       html`<${OwnHeader} here="learn" alone=${file} keys=${KEYS} theme=${theme} setTheme=${setTheme}>
-        <${Tools} lesson=${lesson} index=${index} shown=${shown} file=${file} large=${large} setLarge=${setLarge} settings=${settings} />
+        <${Tools} lesson=${lesson} index=${index} shown=${shown} file=${file} large=${large} setLarge=${setLarge} settings=${settings} print=${print} />
       <//>`
     }
-    <main class="lesson" data-folded=${state.folded || null}>
+    <main class="lesson" data-folded=${state.folded || null} data-printing=${isPrinting || null}>
       <article class="lesson-prose">
         <button
           type="button" class="lesson-fold" aria-expanded=${!state.folded} onClick=${() => dispatch({ type: "fold", folded: !state.folded })}
@@ -93,11 +113,12 @@ export function Player({ given, lessons, file, present, settings, identity, fram
         <${Moves} state=${state} lessons=${lessons} framed=${framed} file=${file} go=${go} next=${next} dispatch=${dispatch} />
       </article>
       <${Frame}
-        picture=${picture} index=${index} framed=${framed} file=${file} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
-        said=${saidIn(state)} recording=${given.run} returns=${state.returns} onShown=${(now) => dispatch({ type: "shown", shown: now })}
+        picture=${picture} index=${printing.at ?? index} framed=${framed} file=${file} theme=${isPrinting ? "light" : theme} lit=${lit} hover=${hover}
+        said=${saidIn(state)} recording=${given.run} returns=${state.returns} onShown=${(now) => !isPrinting && dispatch({ type: "shown", shown: now })}
       />
     </main>
-    <${Handout} lesson=${lesson} picture=${parts} file=${file} />
+    ${isPrinting && html`<${Printing} at=${printing.at} steps=${lesson.steps.length} cancel=${printing.cancel} />`}
+    <${Handout} lesson=${lesson} picture=${parts} pictures=${printing.pictures} file=${file} />
   </div><//>`;
 }
 

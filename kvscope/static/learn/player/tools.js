@@ -7,11 +7,11 @@ import { IN_SITE, under } from "../../shared/log/root.js";
 import { msg } from "../../shared/words/msg.js";
 import { LargeType } from "./large-type.js";
 
-/** @param {{lesson: Object, index: number, shown: Object|null, file: boolean, large: boolean, setLarge: Function, settings: Object}} props */
-export function Tools({ lesson, index, shown, file, large, setLarge, settings }) {
+/** @param {{lesson: Object, index: number, shown: Object|null, file: boolean, large: boolean, setLarge: Function, settings: Object, print: () => void}} props */
+export function Tools({ lesson, index, shown, file, large, setLarge, settings, print }) {
   return html`
     <${LargeType} large=${large} setLarge=${setLarge} settings=${settings} />
-    <button type="button" class="lesson-tool" onClick=${() => window.print()}>${msg`Print`}</button>
+    <button type="button" class="lesson-tool" onClick=${print}>${msg`Print`}</button>
     ${
       !file &&
       html`<${ShareAddress}

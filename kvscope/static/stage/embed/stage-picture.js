@@ -1,5 +1,6 @@
 /** The Stage as the picture of a lesson: reports its state for the lesson's tasks, and shows what the lesson requests. */
 
+import { createPaper } from "../../embed/on-paper.js";
 import { createPicture } from "../../embed/picture.js";
 import { commandOf } from "../../embed/protocol.js";
 import { createSight } from "../../embed/sight.js";
@@ -74,6 +75,7 @@ export function joinLesson({ window, store, controller, client }) {
       async log({ run }) {
         if (isHere({ id: run })) picture.send({ type: "log", run, frames: await client.log(run) });
       },
+      paper: createPaper(window, (message) => picture.send(message)),
       play: () => controller.play(),
       pause: () => controller.pause(),
       lit({ names }) {

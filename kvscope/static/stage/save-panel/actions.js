@@ -1,7 +1,7 @@
 /** The entries of a panel's menu. Fetched when the menu is first opened. */
 
+import { copyPicture, download, pngOf, svgOf } from "../../shared/files/snapshot.js";
 import { msg } from "../../shared/words/msg.js";
-import { copyPicture, download, pngOf, svgOf } from "./picture.js";
 
 /**
  * @param {{element: () => Element, wanted: (node: Element) => boolean, file: string, table: () => Object|Promise<Object>}} what

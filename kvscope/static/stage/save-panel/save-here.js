@@ -1,8 +1,8 @@
 /** Saves a run that this device computed as a file: no server has it. */
 
 import { html } from "htm/preact";
+import { download } from "../../shared/files/snapshot.js";
 import { msg } from "../../shared/words/msg.js";
-import { download } from "./picture.js";
 import { shareRefusal } from "./share-button.js";
 
 /** @param {{run: import("../../shared/log/run.js").Run, client: Object}} props */

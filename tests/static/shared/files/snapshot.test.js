@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rangesCover } from "../../../../kvscope/static/stage/save-panel/picture.js";
+import { rangesCover } from "../../../../kvscope/static/shared/files/snapshot.js";
 
 test("a text is covered when one of its characters is in one of the ranges", () => {
   assert.equal(rangesCover("U+0370-03FF, U+1F00", "abc π"), true);

@@ -1,6 +1,7 @@
 /** Pictures of a panel, and downloads. */
 
-const IMAGE_SCALE = 2;
+/** Pixels of a picture per pixel of the page. */
+export const IMAGE_SCALE = 2;
 /** Time for a started download to open its data, in ms. */
 const REVOKE_MS = 10_000;
 
@@ -12,6 +13,16 @@ const REVOKE_MS = 10_000;
 export async function pngOf(panel, wanted) {
   const { domToBlob } = await import("modern-screenshot");
   return domToBlob(panel, { ...(await options(panel, wanted)), scale: IMAGE_SCALE, type: "image/png" });
+}
+
+/**
+ * @param {Element} panel
+ * @returns {Promise<HTMLCanvasElement>} the panel at twice its size, with its lists scrolled as they are
+ */
+export async function canvasOf(panel) {
+  const { domToCanvas } = await import("modern-screenshot");
+  const all = await options(panel, (element) => element.localName !== "noscript");
+  return domToCanvas(panel, { ...all, scale: IMAGE_SCALE, features: { restoreScrollPosition: true } });
 }
 
 /** @returns {Promise<Blob>} SVG that holds the panel as a foreign object: for browsers, not for drawing programs */

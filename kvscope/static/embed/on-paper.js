@@ -1,0 +1,28 @@
+/** Answers a lesson that prints its handout with pictures of the page. */
+
+/**
+ * @param {Window} window whose `fetch` is counted from now on: a page is not complete while it waits for values
+ * @param {(message: Object) => void} send to the lesson
+ * @returns {(data: {of: *}) => Promise<void>} sends a picture: `of`, `url`, `width` and `height` as in paper.js, or `of` and `problem`
+ */
+export function createPaper(window, send) {
+  const { fetch } = window;
+  let pending = 0;
+  window.fetch = async (...request) => {
+    pending += 1;
+    try {
+      return await fetch(...request);
+    } finally {
+      pending -= 1;
+    }
+  };
+
+  return async ({ of }) => {
+    try {
+      const { paperOf } = await import("./paper.js");
+      send({ type: "paper", of, ...(await paperOf(window, () => pending > 0)) });
+    } catch ({ message }) {
+      send({ type: "paper", of, problem: message });
+    }
+  };
+}
