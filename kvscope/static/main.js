@@ -108,7 +108,8 @@ let shownTheme = store.state().theme;
 store.subscribe(({ theme }) => {
   if (theme === shownTheme) return;
   shownTheme = theme;
-  if (!embed) rememberTheme(settings, theme);
+  // A lesson chooses the theme of its picture, and remembers the reader's.
+  if (!embed && !inLesson) rememberTheme(settings, theme);
 });
 if (embed?.theme === "auto") {
   dark.addEventListener("change", () =>

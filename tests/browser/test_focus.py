@@ -65,6 +65,17 @@ def test_an_unknown_part_shows_the_whole_page_and_is_named(stage: Stage, short_r
     expect(stage.matrix).to_be_visible()
 
 
+def test_a_dialog_opens_from_a_part_that_is_shown_alone(stage: Stage, short_run: str) -> None:
+    opened(stage, short_run, "#step=0&view=model&focus=tokens")
+    stage.region("Inspector").get_by_role("button").first.click()
+    dialog = stage.page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("heading").first).to_be_visible()
+    stage.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(stage.map).to_be_hidden()
+
+
 def test_another_view_opens_in_place_of_the_parts(stage: Stage, short_run: str) -> None:
     opened(stage, short_run, "#step=0&layer=3&view=model&focus=resid_in")
     stage.page.get_by_role("button", name="Open layer 3").click()

@@ -24,6 +24,7 @@ def test_what_grows_and_what_is_over_the_budget_is_a_fault() -> None:
 
 @pytest.mark.processes
 def test_some_seconds_of_a_day() -> None:
+    # The recordings take 5 MB of it.
     passed = day(minutes=0.1, visitors=3, disk="12MB", seed=3)
     assert passed.visits.made > 0
     assert [fault for fault in passed.faults if not fault.endswith("grows")] == []

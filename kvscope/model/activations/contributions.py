@@ -14,9 +14,9 @@ from kvscope.model.engine.engine import Engine
 def head_contributions(engine: Engine, ids: list[int], layer: int) -> bytes:
     """Computes the part of each head in attention's change for the last row of `ids`, as safetensors.
 
-    `attn.partials` F32 [H, D], the head's output times its columns of W_O (arXiv:1706.03762, §3.2.2, is their sum);
-    `attn.bias` F32 [D], added once, if the model has one; `attn.sum` F32 [D]; `attn.change` F32 [D], the model's own
-    result, before the norm if the model norms its changes. Raises CacheFull.
+    `attn.partials` F32 [H, D], the head's output times its columns of W_O: their sum is W_O times the joined heads
+    (arXiv:1706.03762, §3.2.2); `attn.bias` F32 [D], added once, if the model has one; `attn.sum` F32 [D];
+    `attn.change` F32 [D], the model's own result, before the norm if the model norms its changes. Raises CacheFull.
     """
     transformer = engine.transformer
     config, change = transformer.config, change_of("attn", transformer.config)

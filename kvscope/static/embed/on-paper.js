@@ -1,5 +1,7 @@
 /** Answers a lesson that prints its handout with pictures of the page. */
 
+import { msg } from "../shared/words/msg.js";
+
 /**
  * @param {Window} window whose `fetch` is counted from now on: a page is not complete while it waits for values
  * @param {(message: Object) => void} send to the lesson
@@ -21,8 +23,9 @@ export function createPaper(window, send) {
     try {
       const { paperOf } = await import("./paper.js");
       send({ type: "paper", of, ...(await paperOf(window, () => pending > 0)) });
-    } catch ({ message }) {
-      send({ type: "paper", of, problem: message });
+    } catch (error) {
+      console.error(error);
+      send({ type: "paper", of, problem: msg`The page could not be drawn. Print again.` });
     }
   };
 }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isHere } from "../../shared/log/device.js";
 import { linkTo, under } from "../../shared/log/root.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { msg } from "../../shared/words/msg.js";
@@ -29,11 +30,13 @@ export function Player({ given, lessons, file, present, settings, identity, fram
   const { lesson, index, shown } = state;
   const step = lesson.steps[index];
   const number = lessons.find(({ id }) => id === lesson.id)?.number;
-  const printing = usePrinting(
-    (at) => pictureOf(lesson.steps[at].at, { ...lesson, framed, file }),
-    lesson.steps.length,
-    state.run,
-  );
+  const pictureOfStep = (at) => {
+    // Other pages than the one that has it would end the run.
+    if (isHere({ id: shown?.run })) return { problem: msg`A run of this device is not printed.` };
+    const none = { problem: msg`This file does not have the page that shows it.` };
+    return pictureOf(lesson.steps[at].at, { ...lesson, framed, file }) ?? none;
+  };
+  const printing = usePrinting(pictureOfStep, lesson.steps.length, state.run);
   const isPrinting = printing.at !== null;
   const pictured = isPrinting ? lesson.steps[printing.at] : step;
   const picture = pictureOf(isPrinting ? pictured.at : pictureAt(state), {
@@ -48,7 +51,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
     setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
   };
   const print = () => {
-    // Afterwards the picture is elsewhere until it is back: the lesson does not follow it there.
+    // After printing, the frame still shows the last printed step. `go` marks that place as not chosen by the viewer.
     dispatch({ type: "go", to: index });
     printing.start();
   };

@@ -7,7 +7,11 @@ import { msg } from "../../shared/words/msg.js";
 /** @param {{at: number, steps: number, cancel: () => void}} props `at`: the step whose picture is next, from 0 */
 export function Printing({ at, steps, cancel }) {
   const dialog = useRef(null);
-  useLayoutEffect(() => dialog.current.showModal(), []);
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element.showModal();
+    return () => element.close();
+  }, []);
   return html`<dialog class="popover stack" aria-labelledby="printing-title" ref=${dialog} onClose=${cancel}>
     <h2 id="printing-title">${msg`Preparing the handout`}</h2>
     <progress max=${steps} value=${at} aria-labelledby="printing-title"></progress>

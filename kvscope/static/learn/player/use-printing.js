@@ -13,7 +13,7 @@ const GREETING_MS = 250;
 const IDLE = { at: null, pictures: {} };
 
 /**
- * @param {(at: number) => Object|null} pictureOfStep what `pictureOf` returns for a step; null: it has no picture
+ * @param {(at: number) => {document?: string, problem?: string}} pictureOfStep what `pictureOf` returns for a step, or why it has no picture
  * @param {number} steps how many there are
  * @param {string|null} run the viewer's own run that the lesson is computed over; pictures of another one are dropped
  * @returns {{at: number|null, pictures: Object<number, Paper>, start: () => void, cancel: () => void}} `at`: the step that the picture has to
@@ -41,8 +41,8 @@ export function usePrinting(pictureOfStep, steps, run) {
     const pictures = {};
     const failed = new Map();
     for (let at = 0; at < steps && !signal.aborted; at++) {
-      const document = pictureOfStep(at)?.document;
-      if (!document) pictures[at] = { problem: msg`This file does not have the page that shows it.` };
+      const { document, problem } = pictureOfStep(at);
+      if (problem) pictures[at] = { problem };
       else if (failed.has(document)) pictures[at] = failed.get(document);
       else {
         setState({ at, pictures });
@@ -93,6 +93,6 @@ function requested(of, signal) {
     window.addEventListener("message", onMessage);
     signal.addEventListener("abort", onAbort);
     const greeting = setInterval(greet, GREETING_MS);
-    const longest = setTimeout(() => end({ problem: msg`The page did not show it.`, silent: true }), LONGEST_MS);
+    const longest = setTimeout(() => end({ problem: msg`The page did not show it.`, silent: !isAsked }), LONGEST_MS);
   });
 }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { inIntro } from "../../shared/state/intro.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { unknownIn } from "../facts/parts.js";
@@ -21,7 +22,7 @@ function Focused({ state, dispatch, controller, onOpened }) {
   const { view, focus } = state.selection;
   const unknown = focus && unknownIn({ view, focus });
   useHidden(unknown === null ? focus : null);
-  useRemembered(focus, onOpened);
+  useRemembered(focus, inIntro(state), onOpened);
   if (!focus) return null;
   if (unknown !== null)
     return html`<p class="focus-unknown" role="status">${msg`This page has no part “${unknown}” here, so all of it is shown.`}</p>`;
@@ -30,13 +31,14 @@ function Focused({ state, dispatch, controller, onOpened }) {
     <${Rest} state=${state} dispatch=${dispatch} controller=${controller} first=${first} onOpened=${onOpened} />`;
 }
 
-/** Remembers what is opened beside the first parts, and not what an address began with. */
-function useRemembered(focus, onOpened) {
-  const before = useRef(focus);
+/** Remembers what is opened beside the first parts, but not what an address began with or what the intro opens and leaves. */
+function useRemembered(focus, isIntro, onOpened) {
+  const before = useRef({ focus, isIntro });
   useEffect(() => {
-    if (before.current?.includes("overview") && before.current !== focus) onOpened(focus);
-    before.current = focus;
-  }, [focus]);
+    const was = before.current;
+    before.current = { focus, isIntro };
+    if (was.focus?.includes("overview") && was.focus !== focus && !was.isIntro && !isIntro) onOpened(focus);
+  }, [focus, isIntro]);
 }
 
 /** Hides all other parts. @param {string[]|null} focus null: none is hidden */

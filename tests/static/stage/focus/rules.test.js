@@ -16,7 +16,7 @@ test("parts of the page that are not named are hidden, with the view", () => {
 test("of a view, what neither is, holds nor is inside a named part is hidden", () => {
   const hidden = rules("attn.k", "tokens");
   const parts = ':is([data-names~="attn\\.k"],[data-holds~="attn\\.k"],[data-names~="tokens"],[data-holds~="tokens"])';
-  assert.ok(hidden.includes(`.view :not(:has(${parts}), ${parts}, ${parts} *)`));
+  assert.ok(hidden.includes(`.view :not(:has(${parts}), ${parts}, ${parts} *, :has(dialog[open]), dialog, dialog *)`));
 });
 
 test("a whole view hides nothing of itself, whatever else is named", () => {

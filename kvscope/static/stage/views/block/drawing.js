@@ -1,7 +1,7 @@
 /** The drawing of one layer: ribbons under a canvas of values, labels over it, and the value at the pointer or the cursor. */
 
 import { html } from "htm/preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readersOf } from "../../../shared/facts/attention.js";
 import { imageOf, Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
@@ -27,6 +27,9 @@ const FOLDED_FROM_PX = 740;
 /** How much a cut of the drawing is enlarged at most, and how much of the window's height it may take then. */
 const LARGEST = 2;
 const SHARE_OF_HEIGHT = 0.72;
+/** Less than the space around the named boxes, which stay whole. */
+const FADE_PX = 20;
+const LABELS = ".block-labels text, .block-chip, .block-plus";
 
 export function BlockDrawing(props) {
   const [ref, size] = useSize();
@@ -139,8 +142,34 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, n
       ${facts && beside && html`<${Tooltip} at=${beside} box=${geometry} ...${facts} />`}
     </div>`;
   return cut
-    ? html`<div class="block-cut" style=${`width:${cut.width}px;height:${cut.height}px;zoom:${enlarged(cut, size.width)}`}>${drawing}</div>`
+    ? html`<${Cut} cut=${cut} geometry=${geometry} zoom=${enlarged(cut, size.width)}>${drawing}<//>`
     : html`${drawing} ${legend}`;
+}
+
+/** A part of the drawing, enlarged. It fades where the drawing goes on, and labels that its edge would cut are left out. */
+function Cut({ cut, geometry, zoom, children }) {
+  const ref = useRef(null);
+  useLayoutEffect(() => {
+    const edge = ref.current.getBoundingClientRect();
+    for (const label of ref.current.querySelectorAll(LABELS)) {
+      label.style.visibility = isInside(label.getBoundingClientRect(), edge) ? "" : "hidden";
+    }
+  });
+  const fades = {
+    left: cut.x > 0,
+    top: cut.y > 0,
+    right: cut.x + cut.width < geometry.width,
+    bottom: cut.y + cut.height < geometry.height,
+  };
+  const sides = Object.keys(fades).filter((side) => fades[side]);
+  return html`<div
+    class="block-cut" ref=${ref}
+    style=${`width:${cut.width}px;height:${cut.height}px;zoom:${zoom};${sides.map((side) => `--fade-${side}:${FADE_PX}px`).join(";")}`}
+  >${children}</div>`;
+}
+
+function isInside(box, edge) {
+  return box.left >= edge.left && box.right <= edge.right && box.top >= edge.top && box.bottom <= edge.bottom;
 }
 
 /** @returns {number} by how much a cut is enlarged: it is as wide as its room, and in sight as a whole unless that would shrink it */
