@@ -130,7 +130,10 @@ def submit(frame: Frame, prompt: str = PROMPT, tokens: int = TOKENS) -> None:
     if not field.is_visible():
         frame.get_by_role("button", name="Try your own").click()
     field.fill(prompt)
-    number = frame.get_by_role("form", name="New run").get_by_label("new tokens")
+    form = frame.get_by_role("form", name="New run")
+    number = form.get_by_label("new tokens")
+    if not number.is_visible():
+        form.get_by_text("Settings", exact=True).click()
     number.fill(str(tokens))
     number.blur()
     frame.get_by_role("button", name="Run", exact=True).click()

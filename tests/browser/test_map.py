@@ -244,6 +244,7 @@ def test_words_are_defined_by_hover_focus_and_tap_and_listed_in_the_help(
     eventually(lambda: names <= set(help_dialog.get_by_role("term").all_inner_texts()))
     press(stage, "Escape")
     stage.ask()
+    stage.rest()  # the prompt's tokens come into the form
     form = stage.page.get_by_role("form", name="New run")
     form.get_by_text("top-k").hover()
     expect(definition).to_contain_text(GLOSSARY["top-k"]["text"])

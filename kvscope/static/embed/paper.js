@@ -18,15 +18,17 @@ const RULES = `
 /**
  * @param {Window} window
  * @param {() => boolean} isWaiting whether the page waits for an answer
+ * @param {AbortSignal} signal ends it
  * @returns {Promise<{url: string, width: number, height: number}>} PNG of what is in sight without the space around it; its size in CSS pixels
  */
-export async function paperOf(window, isWaiting) {
+export async function paperOf(window, isWaiting, signal) {
   const { document } = window;
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(RULES);
   document.adoptedStyleSheets.push(sheet);
   try {
-    await atRest(document, isWaiting);
+    await atRest(document, isWaiting, signal);
+    signal.throwIfAborted();
     const canvas = await canvasOf(document.body);
     return cut(canvas, inSight(canvas, window));
   } finally {
@@ -34,11 +36,12 @@ export async function paperOf(window, isWaiting) {
   }
 }
 
-/** @returns {Promise<void>} resolves once the page has stopped changing */
-function atRest(document, isWaiting) {
+/** @returns {Promise<void>} resolves once the page has stopped changing, or on abort */
+function atRest(document, isWaiting, signal) {
   return new Promise((resolve) => {
     let timer = 0;
     const done = () => {
+      signal.removeEventListener("abort", done);
       changes.disconnect();
       clearTimeout(timer);
       clearTimeout(latest);
@@ -50,6 +53,7 @@ function atRest(document, isWaiting) {
     };
     const changes = new MutationObserver(again);
     const latest = setTimeout(done, LONGEST_MS);
+    signal.addEventListener("abort", done);
     changes.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
     again();
   });

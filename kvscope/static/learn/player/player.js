@@ -51,6 +51,8 @@ export function Player({ given, lessons, file, present, settings, identity, fram
     setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
   };
   const print = () => {
+    // The pictures are of the run that the numbers are of.
+    if (shown?.page === "stage" && shown.run !== (state.run ?? given.run)) dispatch({ type: "back", lesson: given });
     // After printing, the frame still shows the last printed step. `go` marks that place as not chosen by the viewer.
     dispatch({ type: "go", to: index });
     printing.start();

@@ -203,3 +203,14 @@ function isAt(state, shown) {
   const { page, step } = placeOf(pictureAt(state));
   return page === shown.page && (step === undefined || step === shown.step);
 }
+
+/**
+ * @param {Object|null} shown what the picture shows
+ * @param {string|null} recording the lesson's own run
+ * @param {string|null} current the run that the lesson is computed over; null: its own
+ * @returns {string|null} the run to compute it over: one that has ended. A page that opens `current` again has not read its end yet
+ */
+export function followedRun(shown, recording, current) {
+  if (shown?.page !== "stage" || shown.run === recording) return null;
+  return shown.ended || shown.run === current ? shown.run : null;
+}

@@ -10,7 +10,7 @@ import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
 import { QUESTION } from "./predict.js";
 import { answersOf, reachedIn, readProgress, stepOfHash, stepReached, writeProgress } from "./progress.js";
-import { initialState, isAnswered, reduce, stepOf } from "./state.js";
+import { followedRun, initialState, isAnswered, reduce, stepOf } from "./state.js";
 
 /** Retries at growing intervals: the model may still be downloading. */
 const RETRY_MS = 2000;
@@ -75,7 +75,7 @@ export function useLesson({ given, settings, identity, framed, file }) {
  */
 function useFollowedRun(state, store, given, identity) {
   const { shown } = state;
-  const run = shown?.page === "stage" && shown.run !== given.run && shown.ended ? shown.run : null;
+  const run = followedRun(shown, given.run, state.run);
   const pending = JSON.stringify(state.lesson.steps).includes('"pending":true');
   const [tried, setTried] = useState({ run: null, count: 0 });
   const tries = tried.run === run ? tried.count : 0;

@@ -89,7 +89,10 @@ function requested(of, signal) {
       isAsked = true;
       send({ type: "paper", of });
     };
-    const onAbort = () => end({ problem: "" });
+    const onAbort = () => {
+      send({ type: "paper", of: null });
+      end({ problem: "" });
+    };
     window.addEventListener("message", onMessage);
     signal.addEventListener("abort", onAbort);
     const greeting = setInterval(greet, GREETING_MS);

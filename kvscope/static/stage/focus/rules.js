@@ -29,7 +29,7 @@ export function rulesFor(focus, escaped) {
     if (named.length === 0) hidden.push(".panel-inspector");
     else {
       const parts = `:is(${named.join()})`;
-      // A dialog that a part opens is inside of its view.
+      // Not language: selectors. A dialog that a part opens is inside of its view.
       const shown = `${parts}, ${parts} *, :has(dialog[open]), dialog, dialog *`;
       hidden.push(".inspector > :not(.view, .empty)", ".panel-inspector > :not(.inspector)");
       hidden.push(`.view :not(:has(${parts}), ${shown})`);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  followedRun,
   initialState,
   isAnswered,
   isDone,
@@ -194,4 +195,15 @@ test("a picture that still shows the step before changes nothing", () => {
   const state = play(begin(1), { type: "reveal" }, { type: "go", to: 0 }, shown({ step: 3 }));
   assert.equal(stepOf(state, state.shown), null);
   assert.equal(stepOf(play(state, shown({ step: 0 })), { page: "stage", step: 3 }), 1);
+});
+
+test("a lesson follows a run that has ended, and keeps the one that it is computed over while its page loads again", () => {
+  const shown = (run, ended) => ({ page: "stage", run, ended });
+  assert.equal(followedRun(shown("own", false), "recorded", null), null);
+  assert.equal(followedRun(shown("own", true), "recorded", null), "own");
+  assert.equal(followedRun(shown("own", false), "recorded", "own"), "own");
+  assert.equal(followedRun(shown("next", false), "recorded", "own"), null);
+  assert.equal(followedRun(shown("recorded", true), "recorded", "own"), null);
+  assert.equal(followedRun({ page: "memory" }, "recorded", "own"), null);
+  assert.equal(followedRun(null, "recorded", null), null);
 });
