@@ -31,28 +31,25 @@ export function Player({ given, lessons, file, present, settings, identity, fram
   const step = lesson.steps[index];
   const number = lessons.find(({ id }) => id === lesson.id)?.number;
   const pictureOfStep = (at) => {
-    // Other pages than the one that has it would end the run.
-    if (isHere({ id: shown?.run })) return { problem: msg`A run of this device is not printed.` };
+    // Another page would end a run of this device, and the numbers of the lesson are not those of a run that goes on.
+    const isOther = shown?.page === "stage" && shown.run !== (state.run ?? given.run);
+    if (isHere({ id: shown?.run }) || isOther)
+      return { problem: msg`A run of this device, or one that goes on, is not printed.` };
     const none = { problem: msg`This file does not have the page that shows it.` };
     return pictureOf(lesson.steps[at].at, { ...lesson, framed, file }) ?? none;
   };
   const printing = usePrinting(pictureOfStep, lesson.steps.length, state.run);
   const isPrinting = printing.at !== null;
-  const pictured = isPrinting ? lesson.steps[printing.at] : step;
-  const picture = pictureOf(isPrinting ? pictured.at : pictureAt(state), {
-    ...lesson,
-    framed,
-    file,
-    present: large && !isPrinting,
-  });
-  const lit = !isPrinting && state.lit.length ? state.lit : pictured.lit;
+  const picture = isPrinting
+    ? pictureOfStep(printing.at)
+    : pictureOf(pictureAt(state), { ...lesson, framed, file, present: large });
+  const ofStep = isPrinting ? lesson.steps[printing.at].lit : step.lit;
+  const lit = !isPrinting && state.lit.length ? state.lit : ofStep;
   const light = (names, place) => {
     dispatch({ type: "light", names });
     setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
   };
   const print = () => {
-    // The pictures are of the run that the numbers are of.
-    if (shown?.page === "stage" && shown.run !== (state.run ?? given.run)) dispatch({ type: "back", lesson: given });
     // After printing, the frame still shows the last printed step. `go` marks that place as not chosen by the viewer.
     dispatch({ type: "go", to: index });
     printing.start();

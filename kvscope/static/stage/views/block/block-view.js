@@ -48,11 +48,11 @@ export function BlockView({ state, focus, dispatch, client }) {
       />`
     }
     <${Sentence} scene=${scene} />
-    ${scene.experts.length > 0 && html`<${Fold} class="block-shards" names="routing" name=${msg`Which experts the tokens went through`} of=${ROUTING} scene=${scene} newest=${focus.newest} />`}
+    ${scene.experts.length > 0 && html`<${Fold} class="block-fold" names="routing" name=${msg`Which experts the tokens went through`} of=${ROUTING} scene=${scene} newest=${focus.newest} />`}
     <${Fetched} of=${NAMES} dims=${scene.dims} />
     <${BlockNumbers} scene=${scene} />
-    <${Fold} class="block-shards" names="contributions" name=${msg`What each head adds, and their sum`} of=${CONTRIBUTIONS} scene=${scene} head=${selection.head} state=${state} client=${client} dispatch=${dispatch} />
-    ${!run.open.model.experts && html`<${Fold} class="block-shards" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />`}
+    <${Fold} class="block-fold" names="contributions" name=${msg`What each head adds, and their sum`} of=${CONTRIBUTIONS} scene=${scene} head=${selection.head} state=${state} client=${client} dispatch=${dispatch} />
+    ${!run.open.model.experts && html`<${Fold} class="block-fold" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />`}
   `;
 }
 

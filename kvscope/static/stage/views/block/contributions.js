@@ -28,7 +28,7 @@ export function Contributions({ scene, head, state, client, dispatch }) {
   const { status, values } = useModelValues(state, client.ask("contributions"), request, "contributions");
   const select = (each) => dispatch({ type: "select", selection: { head: each } });
   return html`
-    <p class="shards-text">
+    <p class="parts-text">
       ${msg`Each head’s output o has ${dims.headDim} numbers. Its own columns of W_O turn them into ${integer(dims.d)}: what this head adds to the row. The output of attention is the sum over all heads. The model joins the heads and multiplies once.`}
       ${" "}<${Badge} origin="computed" />
     </p>
@@ -68,12 +68,12 @@ function OneHead({ part, scene, head, state, client }) {
   const [inputs, rows] = sizesOf("attn.out", dims);
   const weights = html`<b class="word-weights">${msg`columns ${columns[0]}–${columns[1] - 1} of W_O`}</b>`;
   const shape = `[${integer(rows)} × ${dims.headDim}]`;
-  return html`<section class="shards-half" aria-label=${msg`What head ${head} adds`}>
+  return html`<section class="parts-half" aria-label=${msg`What head ${head} adds`}>
     <h3>${msg`What head ${head} adds`} <small>${nodes`its output × ${weights}, ${shape} of [${integer(rows)} × ${integer(inputs)}]`}</small></h3>
-    <div class="shards-row row">
+    <div class="parts-row row">
       ${output && html`<${GridPart} before="" title=${msg`o of head ${head}`} values=${output} />`}
-      <div class="shards-part line is-weights">
-        <b class="shards-sign centred" aria-hidden="true">×</b>
+      <div class="parts-part line is-weights">
+        <b class="parts-sign centred" aria-hidden="true">×</b>
         <button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? msg`Hide its columns of W_O` : msg`See its columns of W_O`}</button>
       </div>
       <${GridPart} before="=" title=${msg`head ${head} adds`} values=${part} />

@@ -121,7 +121,7 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, n
   };
   const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
 
-  const cut = named && cutTo(geometry, named);
+  const cut = useMemo(() => named && cutTo(geometry, named), [geometry, named?.join()]);
   const drawing = html`<div
       class="block-drawing anchor" data-points style=${`width:${geometry.width}px;height:${geometry.height}px${cut ? `;translate:${-cut.x}px ${-cut.y}px` : ""}`}
       onPointerDown=${onPointerMove} onPointerMove=${onPointerMove} onPointerLeave=${onPointerLeave} onClick=${onClick}
@@ -142,19 +142,19 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, n
       ${facts && beside && html`<${Tooltip} at=${beside} box=${geometry} ...${facts} />`}
     </div>`;
   return cut
-    ? html`<${Cut} cut=${cut} geometry=${geometry} zoom=${enlarged(cut, size.width)}>${drawing}<//>`
+    ? html`<${Cut} cut=${cut} geometry=${geometry} zoom=${enlarged(cut, size.width)} scene=${scene}>${drawing}<//>`
     : html`${drawing} ${legend}`;
 }
 
 /** A part of the drawing, enlarged. It fades where the drawing goes on, and labels that its edge would cut are left out. */
-function Cut({ cut, geometry, zoom, children }) {
+function Cut({ cut, geometry, zoom, scene, children }) {
   const ref = useRef(null);
   useLayoutEffect(() => {
     const edge = ref.current.getBoundingClientRect();
     for (const label of ref.current.querySelectorAll(LABELS)) {
       label.style.visibility = isInside(label.getBoundingClientRect(), edge) ? "" : "hidden";
     }
-  });
+  }, [cut, zoom, scene]);
   const fades = {
     left: cut.x > 0,
     top: cut.y > 0,

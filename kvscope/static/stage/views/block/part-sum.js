@@ -59,10 +59,10 @@ export function PartSum({ name, parts: partsText, titleOf, marked, joined, cause
   const [own, apart] = [result, withExponent(difference)].map((number) => html`<b class="number">${number}</b>`);
   const sumText = html`<span class="number">${equation}</span>`;
   const size = significant(Math.abs(change[largest]));
-  return html`<section class="shards-half" aria-label=${name}>
+  return html`<section class="parts-half" aria-label=${name}>
     <h3>${name} <small>${partsText}</small></h3>
     <div
-      class="shards-row row" role="slider" tabindex="0" aria-label=${msg`${name}: number to compare across the parts`}
+      class="parts-row row" role="slider" tabindex="0" aria-label=${msg`${name}: number to compare across the parts`}
       aria-valuemin="0" aria-valuemax=${change.length - 1} aria-valuenow=${at}
       aria-valuetext=${msg`number ${at}: ${equation}; the model: ${result}`} onKeyDown=${onKeyDown}
     >
@@ -71,7 +71,7 @@ export function PartSum({ name, parts: partsText, titleOf, marked, joined, cause
           html`<${GridPart} key=${title} title=${title} ...${part} clip=${clip} at=${at} onChoose=${setSelected} />`,
       )}
     </div>
-    <p class="shards-result small">
+    <p class="parts-result small">
       ${nodes`Number ${at}: ${sumText}; the model computed ${own}.`}
       ${" "}${nodes`Among all ${change.length} numbers, of sizes up to ${size}, the largest difference between the sum and the model’s own is ${apart}.`}
       ${" "}${cause && msg`The two ways round differently: ${cause}.`}
@@ -86,10 +86,10 @@ export function PartSum({ name, parts: partsText, titleOf, marked, joined, cause
  *   `before`: the sign before it; `clip`: the value of the strongest colour; `at`: the number that is marked and written
  */
 export function GridPart({ before, title, values, kind = "", clip = clipOf(values), at = null, onChoose = () => {} }) {
-  return html`<div class=${`shards-part line ${kind}`}>
-    ${before && html`<b class="shards-sign centred" aria-hidden="true">${before}</b>`}
+  return html`<div class=${`parts-part line ${kind}`}>
+    ${before && html`<b class="parts-sign centred" aria-hidden="true">${before}</b>`}
     <div>
-      <span class="shards-title small strong">${title}</span>
+      <span class="parts-title small strong">${title}</span>
       <${Cells} values=${values} clip=${clip} at=${at} onChoose=${onChoose} />
       ${at !== null && html`<b class="number">${significant(values[at])}</b>`}
       <small>${msg`length ${significant(lengthOf(values))}`}</small>
@@ -118,7 +118,7 @@ function Cells({ values, clip, at, onChoose }) {
     if (index >= 0 && index < values.length && index !== at) onChoose(index);
   };
   const box = at !== null && cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...grid }, at);
-  return html`<div class="shards-cells anchor" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
+  return html`<div class="parts-cells anchor" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
     <${Surface} ...${surface} class="" />
     ${box && html`<i style=${`left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px`}></i>`}
   </div>`;

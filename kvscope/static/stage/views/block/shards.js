@@ -31,7 +31,7 @@ export function Shards({ scene, state, client }) {
     return html`<p>${msg`This model has one KV head, which every query head reads. This picture stores each KV head on one device only, so it cannot divide the attention. Servers divide the query heads and store the KV head on every device.`}</p>`;
   }
   return html`
-    <p class="shards-text">
+    <p class="parts-text">
       ${msg`Tensor parallelism: every device has the whole row, but only its part of the weights and of the cache. It computes its part of a change alone. The parts are added twice per layer; then all devices continue with the same row.`}
     </p>
     <div class="block-layers line" role="group" aria-label=${msg`Devices`}>
@@ -51,7 +51,7 @@ export function Shards({ scene, state, client }) {
 function Answer({ answer, devices, run, dims }) {
   const parts = holdings(answer, dims.heads / dims.kvHeads);
   return html`
-    <ul class="shards-held row" aria-label=${msg`What each device holds`}>
+    <ul class="parts-held row" aria-label=${msg`What each device holds`}>
       ${parts.map(
         ({ kv, heads, columns, parameters, share }, device) => html`<li key=${device}>
           <b>${msg`Device ${device}`}</b> <span class="word-cached">${kvHeadsLabel(kv)}</span>, ${readersLabel(heads)};
@@ -60,8 +60,8 @@ function Answer({ answer, devices, run, dims }) {
         </li>`,
       )}
     </ul>
-    <p class="shards-note muted small">${sharing(parts, dims.kvHeads)}</p>
-    <div class="shards-halves grid">
+    <p class="parts-note muted small">${sharing(parts, dims.kvHeads)}</p>
+    <div class="parts-halves grid">
     ${HALVES.map(
       ({ half, name, parts: text }) =>
         html`<${PartSum} key=${half} name=${name} parts=${text} titleOf=${(device) => msg`device ${device}`} joined=${joinedIn(answer, half)} cause=${rounding(run.open.model)} />`,
@@ -84,13 +84,13 @@ function Traffic({ model, devices }) {
   const sent = `${integer(model.d)} × ${model.element_bytes} B${ring} = ${bytes(sum)}`;
   const [layerBytes, modelBytes] = [layer, whole].map((each) => html`<b class="number">${bytes(each)}</b>`);
   const badge = html`<${Badge} origin="computed" />`;
-  return html`<p class="shards-text">
+  return html`<p class="parts-text">
       <b>${msg`Traffic between the devices, by formula.`}</b>
       ${" "}${msg`For each sum, a device sends ${integer(model.d)} numbers, ${sent}, and receives as much.`}
       ${" "}${nodes`The two sums of a layer need ${layerBytes} per token; all ${model.layers} layers need ${modelBytes}.`}
       ${" "}${msg`This is little, but all devices wait for each other ${integer(waits)} times per token. So the delay of each exchange counts as well as its bytes.`}
     </p>
-    <p class="shards-note muted small">
+    <p class="parts-note muted small">
       ${nodes`These parts are computed here, one device after the other, with slices of the model’s own weights ${badge}.`}
       ${" "}${msg`The embedding and the LM head can be divided too; they are not counted. Source: Megatron-LM, arXiv:1909.08053.`}
     </p>`;
