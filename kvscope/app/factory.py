@@ -37,6 +37,7 @@ from kvscope.app.http import (
     openapi,
     pages,
     problems,
+    room_page,
     root,
     security,
     serving,
@@ -46,6 +47,7 @@ from kvscope.app.http import (
     workloads,
 )
 from kvscope.app.http import gallery as gallery_page
+from kvscope.app.http import rooms as room_routes
 from kvscope.app.http import runs as run_routes
 from kvscope.app.http import sessions as session_routes
 from kvscope.app.http.limits import Limits, What
@@ -64,6 +66,7 @@ from kvscope.app.store.cluster.member import Member, new_name
 from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
 from kvscope.app.store.queued import QueuedRuns
+from kvscope.app.store.rooms import Rooms
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -153,7 +156,9 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     sessions = SessionStore(runs)
     engine = engines_of(runs, settings, report)
     maker = ValueMaker(runs, sessions, engine, settings.data_dir, settings.max_value_bytes)
-    live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
+    rooms = Rooms(runs)
+    limits = _limits(settings)
+    live = Live(runs, rooms, limits, settings.max_viewers, settings.max_viewers_per_address)
     member = _member(runs, name, live, settings) if name is not None else None
     watched = live.watched if member is None else lambda: live.watched() | member.following().watched
     recorded = recordings.recordings_in(settings.recordings_dir)
@@ -166,7 +171,6 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     budget = Budget(runs, sessions, shipped, watched, settings.max_disk_bytes, report)
     scheduler = RunScheduler(runs, engine, budget, settings, None if member is None else QueuedRuns(runs))
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
-    limits = _limits(settings)
     turns = Turns()
     reads = Reads(Questions(engine, engine.info_of, settings.data_dir / "answers"), limits, turns)
     produced = Produced(MOST_PRODUCED_BYTES)
@@ -213,6 +217,8 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     app.register_blueprint(memory.blueprint(engine, limits, recorded))
     app.register_blueprint(lessons.blueprint(library, runs, sessions, reads, limits))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
+    app.register_blueprint(room_routes.blueprint(rooms, limits))
+    app.register_blueprint(room_page.blueprint())
     app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))
     app.register_blueprint(learn_reference.blueprint(recorded, examples))
     app.register_blueprint(state.blueprint(runs, sessions, budget, engine, scheduler, live, reads))

@@ -82,6 +82,10 @@ IMPORTS = Access("token", "stores", "imports")
 MANAGES = Access("token", "starts or ends an engine", bound="without a token, the server's own machine")
 DELETES = Access("secret", "deletes")
 CONNECTS = Access("anyone", "uses a thread", bound="`--max-viewers`, `--max-viewers-per-address`", everywhere=True)
+PRESENTS = Access("secret", "stores a few bytes", bound="the secret of one room")
+ANSWERS_IN_ROOM = Access("anyone", "stores a few bytes", "reads")
+FOLLOWS_ROOM = Access("anyone", "reads stored data", "reads", everywhere=True)
+"""Counted, so that nobody guesses codes."""
 FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection", everywhere=True)
 
 

@@ -680,3 +680,60 @@ class RenderedLesson(TypedDict):
     session: str | None
     logged: bool
     own: bool
+
+
+RoomCode = Annotated[str, Field(pattern="^[2-9A-HJKMNP-Z]{8}$")]
+
+
+class ShownPlace(TypedDict):
+    """What a room's presenter shows. `address`: of a page, below the server's own address; `within`: of the picture
+    beside a lesson's text; `answered`: whether the shown step of a lesson has its answer.
+    """
+
+    address: str
+    within: str | None
+    playing: bool
+    answered: bool
+
+
+class Histogram(TypedDict):
+    """How often each answer was chosen, most often first; `others`: answers beyond those listed."""
+
+    counts: dict[str, Count]
+    others: Count
+
+
+class RoomQuestion(TypedDict):
+    """A question to the followers of a room. `number` grows with each question and each second vote; `rounds`: the
+    histogram of each vote that was revealed.
+    """
+
+    number: Positive
+    text: str
+    kind: Literal["choice", "number", "token"]
+    choices: list[str]
+    open: bool
+    rounds: list[Histogram]
+
+
+class RoomState(TypedDict):
+    """A room. `seq` counts its changes; `expires`: seconds since 1970."""
+
+    code: RoomCode
+    seq: Count
+    expires: Count
+    place: ShownPlace
+    question: RoomQuestion | None
+
+
+class OpenedRoom(RoomState):
+    """A new room. `secret`: whoever has it presents."""
+
+    secret: str
+
+
+class Attendance(TypedDict):
+    """How many follow a room, and how many of them have answered its question."""
+
+    followers: Count
+    answered: Count

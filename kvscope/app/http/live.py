@@ -19,13 +19,17 @@ import socketio
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
-from kvscope.app.http.access import CONNECTS, FOLLOWS, Access, declare, declared
+from kvscope.app.http.access import CONNECTS, FOLLOWS, FOLLOWS_ROOM, Access, declare, declared
+from kvscope.app.http.limits import Limits
 from kvscope.app.http.origins import is_own_origin
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
+from kvscope.app.http.room_news import RoomNews
 from kvscope.app.http.socket_guard import NAMESPACE, SESSION, Session, SocketGuard, TextPacket
+from kvscope.app.http.visitors import Visitor, network_of, token_of
 from kvscope.app.http.websocket import MAX_MESSAGE_BYTES
 from kvscope.app.store.errors import StoreError
+from kvscope.app.store.rooms import Rooms
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 
@@ -133,8 +137,11 @@ class Viewer:
 class Live:
     """The watches of all viewers."""
 
-    def __init__(self, runs: RunLog, max_viewers: int, max_viewers_per_address: int) -> None:
-        self._runs = runs
+    def __init__(
+        self, runs: RunLog, rooms: Rooms, limits: Limits, max_viewers: int, max_viewers_per_address: int
+    ) -> None:
+        self._runs, self._limits = runs, limits
+        self._rooms = RoomNews(rooms, self._send_room)
         self._most, self._most_per_address = max_viewers, max_viewers_per_address
         self._lock = Lock()
         self._viewers: dict[str, Viewer] = {}
@@ -159,17 +166,20 @@ class Live:
         socket.on_event("disconnect", self._disconnect)
         socket.on_event("watch", partial(self._answer, self._watch))
         socket.on_event("unwatch", partial(self._answer, self._unwatch))
+        socket.on_event("follow", partial(self._answer, self._follow))
         socket.server.on("*", _no_such_event)
         self._guard = SocketGuard(socket.server, self._most, self._most_per_address)
         self._guard.init_app(app)
         self._handshakes = Rounds("handshakes", self._guard.end_late_handshakes, LOOK_S, log.error)
 
     def start(self) -> None:
-        """Starts to end late handshakes."""
+        """Starts to end late handshakes, and to send what changes in rooms."""
         self._handshakes.start()
+        self._rooms.start()
 
     def close(self) -> None:
         """Stops every watch."""
+        self._rooms.close()
         self._handshakes.close()
         with self._lock:
             watches = [watch for viewer in self._viewers.values() for watch in viewer.watches.values()]
@@ -180,7 +190,9 @@ class Live:
     @property
     def events(self) -> dict[str, Access]:
         """The access of each event that a client may send."""
-        return declared({"connect": self._connect, "watch": self._watch, "unwatch": self._unwatch})
+        return declared(
+            {"connect": self._connect, "watch": self._watch, "unwatch": self._unwatch, "follow": self._follow}
+        )
 
     @property
     def viewers(self) -> int:
@@ -206,6 +218,7 @@ class Live:
         with self._lock:
             viewer = self._viewers.pop(_sid(), None)
             watches = list(viewer.watches.values()) if viewer else []
+        self._rooms.leave(_sid())
         for watch in watches:
             watch.stop()
 
@@ -259,6 +272,22 @@ class Live:
             watch.stop()
         return {"run": run}
 
+    @declare(FOLLOWS_ROOM)
+    def _follow(self, sid: str, body: Any) -> dict[str, Any]:
+        """Sends the viewer the state of one room, now and whenever it changes. {"room": null} ends that.
+
+        `client`: the page's client token; `presents`: whether the viewer is a presenter, who
+        does not count as a follower.
+        """
+        if not isinstance(body, dict) or not isinstance(code := body.get("room", ""), str | None):
+            raise Problem(422, "room must be the code of a room, as text.", field="room")
+        self._rooms.leave(sid)
+        if code is None:
+            return {"room": None}
+        address = network_of(request.remote_addr or "")
+        self._limits.take(Visitor(token_of(body.get("client")) or address, address), "reads")
+        return {"room": self._rooms.follow(sid, code, presents=body.get("presents") is True)}
+
     def _forget(self, viewer: Viewer, run: str, watch: Watch) -> None:
         with self._lock:
             if viewer.watches.get(run) is watch:
@@ -269,6 +298,16 @@ class Live:
         if self._guard.queued_packets(session) >= MAX_QUEUED_PACKETS:
             return False
         self._server.emit("frame", payload, to=session.viewer, namespace=NAMESPACE)
+        return True
+
+    def _send_room(self, sid: str, room: dict[str, Any]) -> bool:
+        """Queues the state of a room for a follower. False when its queue is full. Raises KeyError when it has left."""
+        with self._lock:
+            session = self._viewers[sid].session
+        with session.lock:
+            if self._guard.queued_packets(session) >= MAX_QUEUED_PACKETS:
+                return False
+            self._server.emit("room", room, to=sid, namespace=NAMESPACE)
         return True
 
     def _report(self, session: Session, run: str, error: StoreError) -> None:

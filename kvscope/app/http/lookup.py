@@ -133,9 +133,14 @@ def created(run: str, started: Started, url: str | None = None) -> Response:
 
 def delete_token(given_with: str) -> str:
     """Returns the request's deletion token. Raises Problem if it has none."""
+    return bearer(f"The deletion token that was issued with the {given_with}")
+
+
+def bearer(what: str) -> str:
+    """Returns the token in the request's Authorization header. `what`: names it. Raises Problem if there is none."""
     authorization = request.authorization
     if authorization is None or authorization.type != "bearer" or not authorization.token:
-        detail = f"The deletion token that was issued with the {given_with} is required, as Authorization: Bearer …"
+        detail = f"{what} is required, as Authorization: Bearer …"
         raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
     return authorization.token
 

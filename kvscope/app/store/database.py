@@ -34,7 +34,7 @@ metadata = sa.MetaData()
 OF_THE_MOMENT = {"of_the_moment": True}
 """Mark of a table about the processes that run now: a backup does not contain it."""
 
-SCHEMA = "0005"
+SCHEMA = "0006"
 """The newest migration. A database that has it is opened without loading Alembic."""
 WHAT_TO_DO = "Use the KVScope that wrote it, or choose an empty database or another folder with --data."
 FILE = "runs.sqlite"

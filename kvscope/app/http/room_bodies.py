@@ -1,0 +1,53 @@
+"""What a presenter and the followers of a room send."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kvscope.app.bodies import Body
+from kvscope.app.travel.words import Title
+
+MAX_ADDRESS_CHARS = 4000
+MOST_CHOICES = 8
+MAX_ANSWER_CHARS = 80
+Address = Annotated[str, Field(max_length=MAX_ADDRESS_CHARS, pattern=r"^/([^/\\\s][^\\\s]*)?$")]
+"""Path, search and hash of a page of this server, below its own address."""
+Answer = Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS, pattern=r"^[^\x00-\x1f\x7f‎‏‪-‮⁦-⁩]*$")]
+NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
+"""An answer to a question for a number."""
+Voter = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+
+
+class Place(Body):
+    """What the presenter shows."""
+
+    address: Address = Field(description="of the shown page, below the server's own address")
+    within: Address | None = Field(None, description="of the picture beside a lesson's text")
+    playing: bool = False
+    answered: bool = Field(False, description="whether the shown step of a lesson has its answer")
+
+
+class Question(Body):
+    """A question to the followers. `choice`: one of `choices`; `number`, `token`: what they type."""
+
+    text: Annotated[Title, Field(min_length=1)]
+    kind: Literal["choice", "number", "token"]
+    choices: list[Answer] = Field([], max_length=MOST_CHOICES)
+
+    @model_validator(mode="after")
+    def _choices_of_a_choice(self) -> Self:
+        if (self.kind == "choice") != (len(set(self.choices)) >= 2):
+            raise PydanticCustomError("choices", "a choice has two choices or more")
+        return self
+
+
+class Vote(Body):
+    """A follower's answer. `voter`: a random id that the follower's page made, and forgets when it is closed."""
+
+    question: Annotated[int, Field(ge=1)]
+    answer: Answer
+    voter: Voter
