@@ -35,7 +35,7 @@ class Filled:
         known = dict(self.known)
         if path.startswith("/api/workloads"):
             known["run"] = known["workload"]
-        body: dict[str, Any] = {"json": BODIES.get(path, {})} if method == "POST" else {}
+        body: dict[str, Any] = {"json": BODIES.get(path, {})} if method in ("POST", "PUT") else {}
         if path == "/api/sessions" and method == "POST":
             body = {"data": b"x", "content_type": "application/octet-stream"}
         query = {name: str(value).format(**known) for name, value in (QUERY | QUERY_OF.get(path, {})).items()}
@@ -64,6 +64,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         lesson = client.get("/api/lessons").json["lessons"][0]["id"]
         known = {"run": run, "session": share(client, run)["id"], "workload": workload, "lesson": lesson}
         known |= {"number": "0", "name": "no-such-engine", "example": "a", "filename": "main.js"}
+        known["code"] = client.post("/api/rooms", json={"address": "/"}).json["code"]
         yield Filled(app, known, {made["id"]: made["delete_token"]})
 
 

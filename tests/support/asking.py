@@ -35,6 +35,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/runs/{run}/beam": {"step": 1, "beams": 2, "length": 2},
     "/api/workloads": {"requests": [ASK], "rounds": [{}]},
     "/api/workloads/{run}/requests": ASK,
+    "/api/rooms": {"address": "/"},
+    "/api/rooms/{code}/place": {"address": "/"},
+    "/api/rooms/{code}/question": {"text": "Which?", "kind": "token"},
+    "/api/rooms/{code}/answer": {"question": 1, "answer": "it", "voter": "0" * 32},
     "/api/tokens": ASK,
     "/api/words": {"words": ["cat", "dog"]},
 }

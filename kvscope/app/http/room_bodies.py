@@ -5,21 +5,31 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kvscope.app.bodies import Body
-from kvscope.app.travel.words import Title
+from kvscope.app.travel.words import SHOWN
 
 MAX_ADDRESS_CHARS = 4000
 MOST_CHOICES = 8
-MAX_ANSWER_CHARS = 80
-Address = Annotated[str, Field(max_length=MAX_ADDRESS_CHARS, pattern=r"^/([^/\\\s][^\\\s]*)?$")]
+MOST_VOTES = 10**6
+MAX_QUESTION_CHARS, MAX_ANSWER_CHARS = 400, 200
+PAGE = re.compile(r"/([^/\\\s][^\\\s]*)?")
+
+
+def _page(address: str) -> str:
+    if not PAGE.fullmatch(address):
+        raise PydanticCustomError("not_a_page", "not a page")
+    return address
+
+
+Address = Annotated[str, Field(max_length=MAX_ADDRESS_CHARS, examples=["/"]), AfterValidator(_page)]
 """Path, search and hash of a page of this server, below its own address."""
-Answer = Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS, pattern=r"^[^\x00-\x1f\x7f‎‏‪-‮⁦-⁩]*$")]
+Answer = Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS, pattern=f"^{SHOWN}*$")]
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
 """An answer to a question for a number."""
-Voter = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+Voter = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=["0" * 32])]
 
 
 class Place(Body):
@@ -34,20 +44,20 @@ class Place(Body):
 class Question(Body):
     """A question to the followers. `choice`: one of `choices`; `number`, `token`: what they type."""
 
-    text: Annotated[Title, Field(min_length=1)]
+    text: Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARS, pattern=f"^{SHOWN}*$")]
     kind: Literal["choice", "number", "token"]
     choices: list[Answer] = Field([], max_length=MOST_CHOICES)
 
     @model_validator(mode="after")
     def _choices_of_a_choice(self) -> Self:
         if (self.kind == "choice") != (len(set(self.choices)) >= 2):
-            raise PydanticCustomError("choices", "a choice has two choices or more")
+            raise PydanticCustomError("few_choices", "few choices", {"member": "choices"})
         return self
 
 
 class Vote(Body):
     """A follower's answer. `voter`: a random id that the follower's page made, and forgets when it is closed."""
 
-    question: Annotated[int, Field(ge=1)]
+    question: Annotated[int, Field(ge=1, le=MOST_VOTES)]
     answer: Answer
     voter: Voter

@@ -13,7 +13,7 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.http.access import ANSWERS_IN_ROOM, PRESENTS, SHARES, count
+from kvscope.app.http.access import ANSWERS_IN_ROOM, OPENS_ROOM, PRESENTS, count
 from kvscope.app.http.answers import Attendance, OpenedRoom, RoomState
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import bearer
@@ -57,14 +57,14 @@ def blueprint(rooms: Rooms, limits: Limits) -> Blueprint:
         return room
 
     def changed(code: str, change: Callable[[dict[str, Any], Count], dict[str, Any]]) -> Response:
-        presented(code)
+        """Changes a room. Returns its description. Raises Problem."""
         room = rooms.change(code, change)
         if room is None:
             raise unknown("room", code)
         return jsonify(described(room))
 
     @routes.post("")
-    @describe(SHARES, "Open a room", {201: json_answer("the room", OpenedRoom)}, *READ, 503, body=Place)
+    @describe(OPENS_ROOM, "Open a room", {201: json_answer("the room", OpenedRoom)}, *READ, 503, body=Place)
     def create() -> Response:
         place = body(Place)
         count(limits)
@@ -80,28 +80,33 @@ def blueprint(rooms: Rooms, limits: Limits) -> Blueprint:
     @routes.put("/<code>/place")
     @describe(PRESENTS, "Show a place to the followers of a room", ROOM, 404, *READ, body=Place)
     def show(code: str) -> Response:
+        presented(code)
         place = body(Place)
         return changed(code, lambda state, _count: {**state, "place": place.model_dump()})
 
     @routes.put("/<code>/question")
     @describe(PRESENTS, "Ask the followers of a room", ROOM, 404, *READ, body=Question)
     def ask(code: str) -> Response:
+        presented(code)
         question = body(Question)
         return changed(code, lambda state, _count: _voting(state, {**question.model_dump(), "rounds": []}))
 
     @routes.post("/<code>/question/again")
     @describe(PRESENTS, "Let the followers vote a second time", ROOM, 404, 409)
     def again(code: str) -> Response:
+        presented(code)
         return changed(code, lambda state, _count: _voting(state, _question(state)))
 
     @routes.post("/<code>/question/reveal")
     @describe(PRESENTS, "End the vote and show its histogram", ROOM, 404, 409)
     def reveal(code: str) -> Response:
+        presented(code)
         return changed(code, _revealed)
 
     @routes.delete("/<code>/question")
     @describe(PRESENTS, "Remove the question", ROOM, 404)
     def remove(code: str) -> Response:
+        presented(code)
         return changed(code, lambda state, _count: {**state, "question": None})
 
     @routes.get("/<code>/attendance")

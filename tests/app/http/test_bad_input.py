@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kvscope.app import create_app
 from kvscope.app.http.openapi import document
 from kvscope.app.settings import Settings
 from tests.support.asking import ASK, BODIES, QUERY, QUERY_OF
-from tests.support.over_http import finished, problem, share
+from tests.support.over_http import bearer, finished, problem, share
 
 JSON = "application/json"
 SURROGATE = "\ud800"
@@ -37,7 +38,11 @@ OPERATIONS = [
     for method, operation in methods.items()
     if not path.startswith("/api/by-hand")  # whose parameters are texts with a grammar of their own
 ]
-TAKING_JSON = [path for _, path, operation in OPERATIONS if JSON in operation.get("requestBody", {}).get("content", {})]
+TAKING_JSON = [
+    (method, path)
+    for method, path, operation in OPERATIONS
+    if JSON in operation.get("requestBody", {}).get("content", {})
+]
 TAKING_QUERIES = [path for _, path, each in OPERATIONS if any(one["in"] == "query" for one in each["parameters"])]
 ABOUT_SOMETHING = [(method, path) for method, path, _ in OPERATIONS if "{run}" in path or "{session}" in path]
 
@@ -47,17 +52,20 @@ LESSON = "01-what-is-a-token"
 
 @pytest.fixture(scope="module")
 def known(app: Flask) -> Iterator[dict[str, str]]:
-    """Ids of a run, of a session of it, and of a workload that goes on."""
+    """Ids of a run, of a session of it, of a workload that goes on, and of a room, with the room's secret."""
     client = app.test_client()
     run = finished(client, max_new_tokens=4)
     waiting = {"requests": [{**ASK, "arrives_ms": 60_000}], "rounds": [{}]}
     workload = client.post("/api/workloads", json=waiting).json["id"]
+    room = client.post("/api/rooms", json={"address": "/"}).json
     yield {
         "run": run,
         "session": share(client, run, values="qkv")["id"],
         "workload": workload,
         "number": "0",
         "lesson": LESSON,
+        "code": room["code"],
+        "secret": room["secret"],
     }
     client.post(f"/api/runs/{workload}/control", json={"action": "stop"})
 
@@ -137,21 +145,22 @@ def example(schema: Document) -> Any:
     return schema.get("minimum", 0)
 
 
-@pytest.mark.parametrize("path", TAKING_JSON)
+@pytest.mark.parametrize(("method", "path"), TAKING_JSON)
 def test_a_field_of_a_body_that_is_wrong_is_named_with_its_limit(
-    client: FlaskClient, known: dict[str, str], path: str
+    client: FlaskClient, known: dict[str, str], method: str, path: str
 ) -> None:
     url, good = address(path, known), BODIES.get(path, {})
-    schema = PUBLISHED["paths"][path]["post"]["requestBody"]["content"][JSON]["schema"]
+    schema = PUBLISHED["paths"][path][method]["requestBody"]["content"][JSON]["schema"]
+    send = partial(client.open, url, method=method.upper(), headers=bearer(known["secret"]))
     for body, status, field in wrongs(schema, good):
-        refused = client.post(url, json=body)
+        refused = send(json=body)
         said = f"{field} in {str(body)[:200]}: {refused.status_code} {refused.text[:200]}"
         assert (refused.status_code, refused.json.get("field")) == (status, field), said
         assert problem(refused, status, field).get("limit") is not None or not bounded(body, status), said
     for text in NO_OBJECTS:
-        problem(client.post(url, data=text, content_type=JSON), 400, "body")
+        problem(send(data=text, content_type=JSON), 400, "body")
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
-        problem(client.post(url, data=json.dumps(good), content_type=kind), 415, "Content-Type")
+        problem(send(data=json.dumps(good), content_type=kind), 415, "Content-Type")
 
 
 def bounded(body: Any, status: int) -> bool:

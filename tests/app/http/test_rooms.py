@@ -105,8 +105,8 @@ def test_an_answer_has_the_form_that_the_question_asks_for(presenter: Presenter)
     presenter.put("question", {"text": "How many rows?", "kind": "number"})
     assert presenter.vote(2, "26").status_code == 204
     problem(presenter.vote(2, "many"), 422, "answer")
-    problem(presenter.vote(2, "x" * 81), 413, "answer")
-    problem(presenter.put("question", {"text": "Which?", "kind": "choice", "choices": ["one"]}), 422, "body")
+    problem(presenter.vote(2, "x" * 201), 413, "answer")
+    problem(presenter.put("question", {"text": "Which?", "kind": "choice", "choices": ["one"]}), 422, "choices")
 
 
 def test_a_removed_question_takes_no_answers_and_the_next_one_has_its_own(presenter: Presenter) -> None:

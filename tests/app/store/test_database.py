@@ -20,6 +20,7 @@ from kvscope.app.store.cluster.lead import followers_table, lead_table
 from kvscope.app.store.database import FILE, OF_THE_MOMENT, SCHEMA, connect, held, metadata
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.queued import queued_table
+from kvscope.app.store.rooms import rooms_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import from_stream, header
@@ -46,8 +47,10 @@ def test_the_newest_migration_is_the_one_that_is_named() -> None:
 
 def test_what_concerns_the_processes_of_the_moment_is_in_no_backup() -> None:
     """The secret of the process that leads, above all."""
-    tables = (followers_table, lead_table, queued_table)
-    assert [table for table in metadata.sorted_tables if table.info == OF_THE_MOMENT] == list(tables)
+    rooms = {table for name, table in metadata.tables.items() if name.startswith("room")}
+    tables = {followers_table, lead_table, queued_table, *rooms}
+    assert rooms_table in rooms
+    assert {table for table in metadata.sorted_tables if table.info == OF_THE_MOMENT} == tables
 
 
 def test_the_migrations_make_the_tables_that_the_code_has(tmp_path: Path, database: str | None) -> None:
