@@ -17,6 +17,7 @@ from tools.load.crowd import crowd
 from tools.load.floods import HALF_BODY, HALF_HEAD, HANDSHAKE, Answers, while_flooded
 from tools.load.hanging import hung
 from tools.load.keeping import kept
+from tools.load.room import room
 
 PAGES = ["/healthz", "/"]
 FOR_S = 8.0
@@ -77,6 +78,11 @@ SCENARIOS: dict[str, tuple[str, list[str], Callable[[LiveServer], Iterator[str]]
         "500 viewers of one run",
         ["--max-viewers-per-address", "600"],
         lambda server: crowd(server, 500, 30),
+    ),
+    "room": (
+        "a presenter and 500 followers, a tenth of which lose their connection",
+        ["--max-viewers-per-address", "600"],
+        lambda server: room(server, 500),
     ),
 }
 
