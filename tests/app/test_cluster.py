@@ -20,6 +20,7 @@ from tests.support.nginx import AT_THE_ROOT, NAME, nginx_before
 from tests.support.over_http import bearer
 from tests.support.postgres import cluster, made_database, started_cluster
 from tests.support.recorded import RECORDINGS
+from tests.support.room import Follower, Presenter
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 from tests.support.web_processes import WebProcesses, is_ready, kill, stop, web_processes, worker_of
@@ -315,3 +316,23 @@ def test_queued_runs_keep_their_places_when_the_leader_is_killed(cluster: str, t
         assert follower.get(f"api/runs/{left['id']}").status_code == 404
         assert follower.get(f"api/runs/{first}").json()["reason"] == "interrupted"
         assert deleted(follower, "runs", queued[0])
+
+
+def test_a_room_is_one_for_the_followers_of_all_processes_and_continues_when_the_leader_is_killed(
+    processes: WebProcesses,
+) -> None:
+    leader, follower = processes.start_two()
+    presenter = Presenter(leader)
+    pages = [Follower(server, presenter.code) for server in (leader, follower, follower)]
+    presenter.show(follower, "/memory")
+    for page in pages:
+        page.wait_for_address("/memory")
+    eventually(lambda: presenter.followers(leader) == len(pages), 10)
+    kill(leader)
+    eventually(lambda: presenter.show(follower, "/serving").status_code == 200, 60)
+    for page in pages[1:]:
+        page.wait_for_address("/serving")
+    late = Follower(follower, presenter.code)
+    assert late.address == "/serving"
+    for page in (*pages[1:], late):
+        page.leave()

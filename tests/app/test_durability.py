@@ -35,6 +35,7 @@ from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
 from tests.support.integrity import damage_of
 from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, closed_log, engine_of, gone
+from tests.support.room import Follower, Presenter
 from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -229,3 +230,24 @@ def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | No
     assert damage_of(store, said[1]) == []
     assert list(store.all_frames(said[1])) == frames
     log.close()
+
+
+def test_kill_9_of_the_server_ends_no_room_and_no_vote(serve: Serve) -> None:
+    server = start(serve)
+    presenter = Presenter(server)
+    question = {"text": "Which is larger?", "kind": "choice", "choices": ["K", "V"]}
+    for round_number in range(TIMES):
+        page = Follower(server, presenter.code)
+        presenter.show(server, f"/memory#{round_number}")
+        page.wait_for_address(f"/memory#{round_number}")
+        number = presenter.ask(server, "PUT", "/question", question).json()["question"]["number"]
+        vote = {"question": number, "answer": "K", "voter": "0" * 32}
+        assert presenter.ask(server, "PUT", "/answer", vote).status_code == 204
+        server.kill()
+        page.client.wait()
+        server = start(serve, server.port)
+        again = Follower(server, presenter.code)
+        assert again.address == f"/memory#{round_number}"
+        revealed = presenter.ask(server, "POST", "/question/reveal").json()["question"]
+        assert revealed["rounds"] == [{"counts": {"K": 1}, "others": 0}]
+        again.leave()
