@@ -56,6 +56,7 @@ from kvscope.app.http.produced import Produced
 from kvscope.app.http.reads import Reads, Turns
 from kvscope.app.http.requests import MAX_BODY_BYTES
 from kvscope.app.http.visitors import Visitor
+from kvscope.app.http.voters import Voters
 from kvscope.app.learn.library import Library
 from kvscope.app.paths import LESSONS, STATIC, TEMPLATES
 from kvscope.app.settings import Settings
@@ -217,7 +218,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     app.register_blueprint(memory.blueprint(engine, limits, recorded))
     app.register_blueprint(lessons.blueprint(library, runs, sessions, reads, limits))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
-    app.register_blueprint(room_routes.blueprint(rooms, limits))
+    app.register_blueprint(room_routes.blueprint(rooms, limits, Voters(settings.max_viewers_per_address)))
     app.register_blueprint(room_page.blueprint())
     app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))
     app.register_blueprint(learn_reference.blueprint(recorded, examples))

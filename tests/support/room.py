@@ -1,5 +1,6 @@
 """A room on a real server: its presenter, and followers that read it over Socket.IO."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import requests
@@ -35,8 +36,8 @@ class Presenter:
 class Follower(Viewer):
     """Follows a room from when it is made. `states`: what it was sent, first the answer to `follow`."""
 
-    def __init__(self, server: LiveServer, code: str) -> None:
-        super().__init__(server.url)
+    def __init__(self, server: LiveServer, code: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(server.url, headers=headers)
         self.states: list[dict[str, Any]] = []
         self.client.on("room", self.states.append)
         self.states.insert(0, self.call("follow", {"room": code})["room"])

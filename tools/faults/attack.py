@@ -17,12 +17,11 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 import requests
@@ -30,23 +29,15 @@ import requests
 from tests.support.live_server import FAKE, LiveServer, engine_of
 from tests.support.waiting import eventually
 from tools.faults.numbers import BINARY, Mutant, source
+from tools.faults.room_attacks import answers, codes, joins, presenters, questions
+from tools.faults.strangers import OTHER, PROXY, STRANGER, Result, said_by, silence, together
 
 REAL = "kvscope.model.service:load_service"
-PROXY = ("--proxy", "127.0.0.1")
-STRANGER, OTHER = "203.0.113.5", "198.51.100.7"
 LONG = {"prompt": "Once upon a time", "max_new_tokens": 256, "strategy": "sample", "temperature": 1.5}
 READERS, AT_MOST = 60, 3.0
 SILENCE_S = 1.0
 MORE_BYTES = 300_000_000
 BUDGET, STEP_BYTES = 50_000_000, 2_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The outcome of an attack: a figure in words, and whether it was within its limit."""
-
-    measured: str
-    held: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,43 +50,6 @@ class Attack:
     options: tuple[str, ...] = ()
     service: str = FAKE
     model: str | None = "delay=0.02"
-
-
-def said_by(address: str, name: str = "") -> dict[str, str]:
-    """Returns the headers of a client behind the proxy."""
-    return {"X-Forwarded-For": address} | ({"X-KVScope-Client": name} if name else {})
-
-
-@contextmanager
-def together(jobs: Sequence[Callable[[threading.Event], None]]) -> Iterator[None]:
-    """Runs the jobs inside the context, each in its own thread. A job ends when its event is set."""
-    over = threading.Event()
-    threads = [threading.Thread(target=job, args=(over,), daemon=True) for job in jobs]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join(30)
-
-
-def silence(url: str, while_doing: Callable[[], Any]) -> float:
-    """Returns the longest time, in seconds, that `/healthz` took meanwhile."""
-    worst = [0.0]
-
-    def look(over: threading.Event) -> None:
-        while not over.is_set():
-            began = time.monotonic()
-            with suppress(requests.RequestException):
-                requests.get(f"{url}healthz", timeout=60)
-            worst[0] = max(worst[0], time.monotonic() - began)
-            over.wait(0.05)
-
-    with together([look]):
-        while_doing()
-    return worst[0]
 
 
 def web_of(server: LiveServer) -> psutil.Process:
@@ -315,9 +269,24 @@ ATTACKS: dict[str, Attack] = {
     "without-token": Attack("cancel a request without the token", "401", without_token, ("--token", "secret-word")),
     "bad-chunks": Attack("100 malformed chunks", "400, 2 kB of log", bad_chunks),
     "deleted-database": Attack("the database is deleted", "said at once, 503", deleted_database),
+    "room-codes": Attack("10,000 guesses of a room's code", "0 right, others within 1 s", codes, PROXY),
+    "room-presenter": Attack("500 forged presenters", "0 changes", presenters, PROXY),
+    "room-joins": Attack("10,000 joins from one address", "others within 1 s", joins, PROXY),
+    "room-answers": Attack("10,000 answers by invented pages", "others count", answers, PROXY),
+    "room-questions": Attack("questions and answers of megabytes", "413, others within 1 s", questions, PROXY),
     "temporary-files": Attack("the engine is killed three times", "no more than one folder", temporary_files),
 }  # fmt: skip
-QUICK = ("numbers", "queue-gap", "names", "proxy-forgotten", "without-token", "bad-chunks", "deleted-database")
+QUICK = (
+    "numbers",
+    "queue-gap",
+    "names",
+    "proxy-forgotten",
+    "without-token",
+    "bad-chunks",
+    "deleted-database",
+    "room-presenter",
+    "room-questions",
+)
 """Attacks that take seconds, with the fake model: the test command runs them."""
 
 

@@ -21,6 +21,7 @@ from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.http.requests import body
 from kvscope.app.http.room_bodies import NUMBER, Place, Question, Vote
+from kvscope.app.http.voters import Voters
 from kvscope.app.store.rooms import MOST_ANSWERS, MOST_ROOMS, Count, Room, Rooms, RoomsFull
 
 MOST_COUNTS = 12
@@ -44,7 +45,7 @@ def open_room(rooms: Rooms, code: str) -> Room:
     return room
 
 
-def blueprint(rooms: Rooms, limits: Limits) -> Blueprint:
+def blueprint(rooms: Rooms, limits: Limits, voters: Voters) -> Blueprint:
     """Returns the routes."""
     routes = Blueprint("rooms", __name__, url_prefix="/api/rooms")
 
@@ -121,9 +122,15 @@ def blueprint(rooms: Rooms, limits: Limits) -> Blueprint:
     )
     def answer(code: str) -> Response:
         vote = body(Vote)
-        count(limits)
+        visitor = count(limits)
         open_room(rooms, code)
-        if not rooms.answer(code, lambda state: _checked(state, vote), vote.voter, vote.answer):
+
+        def check(state: dict[str, Any]) -> int:
+            _check(state, vote)
+            voters.count(visitor, code, vote.question, vote.voter)
+            return vote.question
+
+        if not rooms.answer(code, check, vote.voter, vote.answer):
             sentence = "The question has the most answers that it may have."
             raise Problem(429, sentence, field="answer", limit=MOST_ANSWERS)
         return Response(status=204)
@@ -165,8 +172,8 @@ def _histogram(answers: Counter[str]) -> dict[str, Any]:
     return {"counts": dict(listed), "others": answers.total() - sum(count for _, count in listed)}
 
 
-def _checked(state: dict[str, Any], vote: Vote) -> int:
-    """Returns the number of the question that the vote answers. Raises Problem."""
+def _check(state: dict[str, Any], vote: Vote) -> None:
+    """Raises Problem unless the vote is one on the room's open question."""
     question = _question(state)
     if vote.question != question["number"] or not question["open"]:
         raise Problem(409, "This vote has ended.", field="question")
@@ -174,4 +181,3 @@ def _checked(state: dict[str, Any], vote: Vote) -> int:
         raise Problem(422, "The answer must be one of the choices.", field="answer", limit=question["choices"])
     if question["kind"] == "number" and not NUMBER.fullmatch(vote.answer):
         raise Problem(422, "The answer must be a number, such as 1024 or -0.5.", field="answer")
-    return vote.question

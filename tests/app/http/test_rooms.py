@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from tests.support.over_http import problem
+from tests.support.over_http import NewClient, problem
 
 PLACE = {"address": "/#step=3", "playing": False}
 ASKED = {"text": "Which is larger?", "kind": "choice", "choices": ["K", "V", "both alike"]}
@@ -130,3 +130,20 @@ def test_an_ended_room_is_unknown(presenter: Presenter) -> None:
     assert presenter.delete().status_code == 204
     problem(presenter.put("place", PLACE), 404, "room")
     problem(presenter.vote(1, "K"), 404, "room")
+
+
+def test_one_address_has_as_many_votes_as_pages_may_follow_from_it(new_client: NewClient) -> None:
+    presenter = Presenter(new_client(max_viewers_per_address=2))
+    presenter.put("question", ASKED)
+
+    def vote(number: int, voter: int, address: str) -> int:
+        body = {"question": number, "answer": "K", "voter": f"{voter:032x}"}
+        there = {"REMOTE_ADDR": address}
+        return presenter.client.put(f"{presenter.address}/answer", json=body, environ_overrides=there).status_code
+
+    assert [vote(1, voter, "203.0.113.7") for voter in (1, 2, 3, 1)] == [204, 204, 429, 204]
+    assert vote(1, 4, "198.51.100.7") == 204
+    assert vote(2, 5, "198.51.100.7") == 409
+    assert vote(1, 3, "203.0.113.7") == 429
+    presenter.post("question/again")
+    assert vote(2, 3, "203.0.113.7") == 204
