@@ -80,9 +80,9 @@ SCENARIOS: dict[str, tuple[str, list[str], Callable[[LiveServer], Iterator[str]]
         lambda server: crowd(server, 500, 30),
     ),
     "room": (
-        "a presenter and 500 followers, a tenth of which lose their connection",
+        "a presenter and 500 followers, 20 of them in browsers; a tenth of the others lose their connection",
         ["--max-viewers-per-address", "600"],
-        lambda server: room(server, 500),
+        lambda server: room(server, 480, 20),
     ),
 }
 

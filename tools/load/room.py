@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
+import re
 import statistics
 import time
 from collections.abc import Iterator
@@ -19,10 +20,13 @@ import socketio
 
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
+from tools.load.room_pages import Place, delays, following
 
 PROCESSES = 2
 ACTIONS = 200
-BETWEEN_S = 0.25
+BETWEEN_S = 0.5
+SAVED = re.compile(r"s/([a-z2-7]{12,})")
+"""The link of a saved run."""
 TOKENS, RUNS = 40, 3
 LEAVING = 0.1
 """Share of the followers that lose their connection, each at a random moment, for up to `AWAY_S`."""
@@ -74,9 +78,10 @@ class Follower:
         await self._client.disconnect()
 
 
-def address_now() -> str:
-    """Returns an address that names the present moment, so that a follower knows when the presenter sent it."""
-    return f"/#at={time.monotonic()}"
+def address_now(path: str, place: Place) -> str:
+    """Returns an address that ends in the present moment, so that a follower knows when the presenter sent it."""
+    step, layer, head = place
+    return f"{path}#step={step}&layer={layer}&head={head}&view=head&at={time.monotonic()}"
 
 
 def sent_at(address: str) -> float:
@@ -122,45 +127,57 @@ def runs_s(url: str, count: int) -> list[float]:
     return times
 
 
-def room(server: LiveServer, count: int) -> Iterator[str]:
-    """Yields lines with the figures of a room with `count` followers."""
+def spread(seconds: list[float]) -> str:
+    """Returns the median, 95 % and the longest of sorted times, in words."""
+    median, most = statistics.median(seconds), seconds[len(seconds) * 95 // 100]
+    return f"{len(seconds):,} arrivals, median {median:.3f} s, 95 % {most:.3f} s, longest {seconds[-1]:.3f} s"
+
+
+def room(server: LiveServer, count: int, browsers: int = 0) -> Iterator[str]:
+    """Yields lines with the figures of a room with `count` followers and as many more in browsers."""
     server.finished(server.start_run(max_new_tokens=TOKENS))
     alone = statistics.median(runs_s(server.url, RUNS))
     web = psutil.Process(server.process.pid).children()[0]
     before = web.memory_info().rss
-    opened = server.post("api/rooms", {"address": address_now()}).json()
+    path = f"/s/{SAVED.findall(server.get('gallery').text)[0]}"
+    opened = server.post("api/rooms", {"address": address_now(path, (0, 0, 0))}).json()
     place, secret = f"{server.url}api/rooms/{opened['code']}/place", {"Authorization": f"Bearer {opened['secret']}"}
     context = multiprocessing.get_context("spawn")
     joined, results, lasts = context.Semaphore(0), context.Queue(), [context.Queue() for _ in range(PROCESSES)]
     parts = [count // PROCESSES + (number < count % PROCESSES) for number in range(PROCESSES)]
-    following = [
+    processes = [
         context.Process(target=follow_many, args=(server.url, opened["code"], part, joined, last, results), daemon=True)
         for part, last in zip(parts, lasts, strict=True)
     ]
-    for process in following:
+    for process in processes:
         process.start()
-    for _ in following:
+    for _ in processes:
         joined.acquire()
     each = (web.memory_info().rss - before) / count
 
-    with ThreadPoolExecutor(1) as pool, requests.Session() as presenter:
+    sent: dict[Place, float] = {}
+    with (
+        following(server.url, opened["code"], browsers) as pages,
+        ThreadPoolExecutor(1) as pool,
+        requests.Session() as presenter,
+    ):
         presenter.headers.update(secret)
         began, runs = time.monotonic(), pool.submit(runs_s, server.url, RUNS)
         for number in range(ACTIONS):
             time.sleep(max(0.0, began + number * BETWEEN_S - time.monotonic()))
-            address = address_now()
+            chosen = 1 + number % 9, number // 9 % 30, number % 7
+            sent[chosen], address = time.time(), address_now(path, chosen)
             presenter.put(place, json={"address": address}, timeout=30).raise_for_status()
-    meanwhile = statistics.median(runs.result())
+        meanwhile = statistics.median(runs.result())
+        in_browsers, wrong = delays(pages, sent)
+    if browsers:
+        yield f"  {browsers} browsers, {wrong} at a wrong place: {spread(in_browsers)}"
     for last in lasts:
         last.put(address)
-    arrivals = [results.get(timeout=120) for _ in following]
-    for process in following:
+    arrivals = [results.get(timeout=120) for _ in processes]
+    for process in processes:
         process.join()
-    delays = sorted(delay for one in arrivals for delay in one.delays)
-    yield (
-        f"  {len(delays):,} arrivals after {ACTIONS} actions: median {statistics.median(delays):.3f} s, "
-        f"95 % {delays[len(delays) * 95 // 100]:.3f} s, longest {delays[-1]:.3f} s"
-    )
+    yield f"  sockets: {spread(sorted(delay for one in arrivals for delay in one.delays))}"
     yield f"  {sum(one.rejoined for one in arrivals)} rejoined; {sum(one.wrong for one in arrivals)} at a wrong place"
     yield f"  {each / 1024:.0f} KB of the web process per follower"
     yield f"  a run of {TOKENS} tokens: {meanwhile:.2f} s, {meanwhile / alone:.2f} × its time before ({alone:.2f} s)"
