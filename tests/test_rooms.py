@@ -69,7 +69,7 @@ ROOMS = {
         "static/main.js",
         *rooms("static/learn", "parts reference reference.js loop/rows.js figures figures.js formulas formulas.js"),
         *rooms("static/learn", "loop loop.js state state.js words words.js"),
-        *rooms("static", "learn/over learn/player learn/contents learn.js"),
+        *rooms("static", "learn/over learn/player learn/scorm learn/contents learn.js"),
     ),
 }
 

@@ -19,9 +19,9 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serving_files(folder: Path) -> Iterator[str]:
+def serving_files(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
     """Serves a folder; gives its address, with a final slash."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:

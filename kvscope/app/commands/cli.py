@@ -28,7 +28,8 @@ from kvscope.app.commands.options import (
     model_options,
     size_of,
 )
-from kvscope.app.commands.stored_commands import backup, export, restore, runs, sessions, site, stats
+from kvscope.app.commands.site import site
+from kvscope.app.commands.stored_commands import backup, export, restore, runs, sessions, stats
 from kvscope.app.settings import (
     DATABASE_URL_FORM,
     DEFAULT_ENGINE_CPUS,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kvscope.app.commands.options import WrongUse, check_address, size_of
+from kvscope.app.commands.options import WrongUse, size_of
 from kvscope.app.settings import Settings
-from kvscope.model.api import Refused
 
 if TYPE_CHECKING:
     from kvscope.app.store.inventory import Inventory
@@ -114,60 +113,6 @@ def export(settings: Settings, /, name: str, out: Path, level: str | None) -> No
     except (CannotExport, StoreError) as error:
         raise WrongUse(str(error)) from None
     click.echo(f"{out}: {size:,} bytes")
-
-
-@click.command()
-@click.argument("out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--session", "sessions", metavar="ID", multiple=True, help="Session to write; may be repeated.  [default: all]"
-)
-@click.option(
-    "--server",
-    default="",
-    callback=check_address,
-    metavar="URL",
-    help="KVScope server on which visitors can run prompts.",
-)
-@click.option(
-    "--address",
-    default="",
-    callback=check_address,
-    metavar="URL",
-    help="Where the site will be served. Link previews and oEmbed need it; the pages do not.",
-)
-@click.option("--engine", is_flag=True, help="Let visitors run a model in their browsers, without a server.")
-@click.option("--model", metavar="MODEL", help="The model of --engine, as for `kvscope`.")
-@click.pass_obj
-def site(
-    settings: Settings,
-    /,
-    out: Path,
-    sessions: tuple[str, ...],
-    server: str,
-    address: str,
-    engine: bool,
-    model: str | None,
-) -> None:
-    """Writes saved sessions, the gallery, the lessons and the other pages to DIR as files for any web server.
-
-    Later calls write only what has changed. A damaged session is left out, and the exit code is 1.
-    """
-    if model and not engine:
-        raise WrongUse("--model names the model of --engine: add --engine, or leave out --model.")
-    from kvscope.app.site.build import Options, build_site
-    from kvscope.app.site.folder import CannotWrite
-    from kvscope.app.store.errors import StoreError
-
-    try:
-        options = Options(server, address, sessions, engine, model or settings.model)
-        built = build_site(settings, out, options, lambda line: click.echo(line, err=True))
-    except (CannotWrite, StoreError, Refused) as error:
-        raise WrongUse(str(error)) from None
-    click.echo(f"{out}: {built.sessions} sessions, {built.written} of them written now; {built.files} files")
-    for line in built.damaged:
-        click.echo(line, err=True)
-    if built.damaged:
-        raise SystemExit(1)
 
 
 @click.command()

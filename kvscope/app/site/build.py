@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,28 +10,23 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
-from flask import Flask, render_template
-from werkzeug.test import Client, TestResponse
+from flask import Flask
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
 from kvscope.app.factory import Parts, build
-from kvscope.app.http.site import ENVIRONMENT, Assets, Site, file_of
+from kvscope.app.http.site import Assets, Site, file_of
 from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
 from kvscope.app.site.engine import SiteEngine, site_engine
 from kvscope.app.site.folder import CannotWrite, SiteFolder
+from kvscope.app.site.pages import File, SitePages
 from kvscope.app.store.gallery import Recording, recordings_in
-from kvscope.app.store.sessions import Damaged, manifest_of
-from kvscope.app.travel.file import SessionFile, of_session
-from kvscope.app.travel.page import frame_parts
-from kvscope.app.travel.page_parts import values_id
-from kvscope.app.travel.words import Share
+from kvscope.app.store.sessions import Damaged
 from kvscope.model.by_hand.examples import EXAMPLES
-from kvscope.model.data_script import data_script
 
 ASSETS, PAGES, ENGINE = "assets", "pages", "engine"
 """Parts of the site besides its sessions."""
@@ -42,10 +36,7 @@ REMEDY = {
 }
 """What to do about a damaged session; the key says whether the site has files of it."""
 REPORTED_EVERY = 20
-INSTALL = "/install"
-NOWHERE = "http://localhost/"
-"""The application's address while it answers; the files do not have it."""
-OK = 200
+INSTALL = "install.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +95,7 @@ def build_site(settings: Settings, out: Path, options: Options, report: Callable
     version = version_of(settings.recordings_dir, settings.more_lessons_dir)
     try:
         opening = opening_of(recordings_in(settings.recordings_dir))
-        return _Build(app, parts, folder, options, version, engine).run(opening, report)
+        return _Build(app, folder, options, version, engine).run(opening, report)
     finally:
         parts.runs.close()
 
@@ -113,13 +104,12 @@ class _Build:
     """One build of a site into a folder."""
 
     def __init__(
-        self, app: Flask, parts: Parts, folder: SiteFolder, options: Options, version: str, engine: SiteEngine | None
+        self, app: Flask, folder: SiteFolder, options: Options, version: str, engine: SiteEngine | None
     ) -> None:
+        parts: Parts = app.extensions["kvscope"]
         self._app, self._sessions, self._gallery, self._engine = app, parts.sessions, parts.gallery, engine
         self._folder, self._options, self._version = folder, options, version
-        self._client: Client = app.test_client()
         self._listed: list[dict[str, Any]] = []
-        self._runs = parts.runs
 
     def run(self, opening: Opening, report: Callable[[str], None]) -> Built:
         """Writes what changed and removes what is no longer part of the site. Raises CannotWrite, StoreError."""
@@ -132,7 +122,7 @@ class _Build:
             unit = f"session {session}"
             if not self._folder.is_written(unit, stamp):
                 try:
-                    self._folder.write(unit, stamp, dict(self._session(session)))
+                    self._folder.write(unit, stamp, dict(self._files.session(session)))
                     written += 1
                 except Damaged as error:
                     stays = self._folder.keep(unit)
@@ -168,83 +158,36 @@ class _Build:
     def _assets(self) -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
         return build_assets()
 
-    def _session(self, session: str) -> Iterator[tuple[str, bytes]]:
-        """Yields the files of a session. Raises Damaged."""
-        file, base = of_session(self._sessions, session), f"api/sessions/{session}"
-        yield log_file(f"/{base}", file)
-        if file.manifest.get("values"):
-            for layer in range(file.manifest["model"]["layers"]):
-                steps = enumerate(self._sessions.values(session, layer=layer))
-                parts = {values_id(step, layer): b64encode(payload).decode() for step, payload in steps}
-                if parts:
-                    yield data_file(f"/{base}/values-{layer}.js", parts)
-        for path in (f"/s/{session}", f"/embed/{session}"):
-            yield self._page(path)
-        picture = self._get(f"/{base}.png")
-        if picture.status_code == OK:
-            yield f"{base}.png", picture.data
-        if address := self._options.address:
-            answer = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}", base=address)
-            yield f"oembed/{session}.json", answer.data
+    @cached_property
+    def _files(self) -> SitePages:
+        address, server = self._options.address, self._options.server
+        return SitePages(
+            self._app, Site("", address, server, self._version, self._assets[0], self._listed, self._worker)
+        )
 
-    def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[File]:
         """Yields the files of the other pages, and of the answers that they request."""
-        lessons = [lesson["id"] for lesson in self._json("/api/lessons")["lessons"]]
+        files = self._files
+        files.site = replace(files.site, sessions=self._listed)
+        lessons = [lesson["id"] for lesson in files.json("/api/lessons")["lessons"]]
         first = opening.session if opening.session in shown else next(iter(shown), None)
-        yield self._page(f"/s/{first}" if first else "/gallery", "index.html")
+        yield files.page(f"/s/{first}" if first else "/gallery", "index.html")
         workload = opening.workload if opening.workload in shown else None
         for under in ("", "/embed"):
             framed = f"/embed/{workload}" if under else f"/s/{workload}"
-            yield self._page(framed if workload else f"{under}/serving", file_of(f"{under}/serving"))
+            yield files.page(framed if workload else f"{under}/serving", file_of(f"{under}/serving"))
         alone = [page.address for page in pages() if page.id not in ("stage", "serving", "by-hand")]
         both = ["/memory", *(f"/by-hand/{name}" for name in EXAMPLES), *(f"/learn/{name}" for name in lessons)]
         for path in dict.fromkeys([*alone, *both, *(f"/embed{name}" for name in both)]):
-            yield self._page(path)
-        with self._app.test_request_context(INSTALL, **self._as_file(file_of(INSTALL), NOWHERE)):
-            yield file_of(INSTALL), render_template("install.html", csp_nonce=self._version).encode()
+            yield files.page(path)
+        yield files.rendered(INSTALL)
         answers = ["index", "code", "lessons", *(f"lessons/{name}" for name in lessons)]
         if self._engine:
             answers += [f"lessons/{name}/template" for name in lessons]
-        for name in [*answers, *(f"by-hand/{name}" for name in EXAMPLES)]:
-            yield data_file(f"/api/{name}.js", self._json(f"/api/{name}"))
-        yield data_file("/static/shared/words/glossary.js", self._json("/static/shared/words/glossary.json"))
+        yield from files.data(*(f"/api/{name}" for name in [*answers, *(f"by-hand/{name}" for name in EXAMPLES)]))
+        yield files.glossary()
         if opening.run:
-            base = f"/api/runs/{opening.run}"
-            yield data_file(f"{base}.js", self._json(base))
-            yield data_file(f"{base}/family.js", self._json(f"{base}/family"))
-            yield log_file(base, self._run(opening.run))
-
-    def _run(self, run: str) -> SessionFile:
-        """Returns a run under its own id, which its family and the pages use."""
-
-        def frames() -> Iterator[bytes]:
-            return self._runs.all_frames(run)
-
-        return SessionFile(manifest_of(Share.model_validate({}).words(), frames), frames, lambda: iter(()))
-
-    def _page(self, path: str, name: str | None = None) -> tuple[str, bytes]:
-        """Returns the name and content of a page's file."""
-        name = name or file_of(path)
-        response = self._get(path, name)
-        if response.status_code != OK:
-            raise CannotWrite(f"Internal error: {path} answers {response.status_code}; see the lines above.")
-        return name, response.data
-
-    def _json(self, path: str) -> Any:
-        response = self._get(path)
-        if response.status_code != OK:
-            raise CannotWrite(f"Internal error: {path} answers {response.status_code}; see the lines above.")
-        return response.json
-
-    def _get(self, path: str, name: str = "", base: str = NOWHERE) -> TestResponse:
-        # Unbuffered, an answer from a file would stay open.
-        return self._client.get(path, buffered=True, **self._as_file(name, base))
-
-    def _as_file(self, name: str, base: str) -> dict[str, Any]:
-        """Returns the arguments of a request for a file of the site."""
-        address, server = self._options.address, self._options.server
-        site = Site(name, address, server, self._version, self._assets[0], self._listed, self._worker)
-        return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
+            yield from files.run(opening.run)
 
 
 def opening_of(recorded: Sequence[Recording]) -> Opening:
@@ -257,16 +200,6 @@ def opening_of(recorded: Sequence[Recording]) -> Opening:
         workload.card.id if workload and workload.card else None,
         run.example.id if run and run.example else None,
     )
-
-
-def log_file(base: str, file: SessionFile) -> tuple[str, bytes]:
-    """Returns the file of a log: its manifest and its parts, as in a saved page."""
-    return data_file(f"{base}/frames.js", {"manifest": file.manifest, "parts": dict(frame_parts(file))})
-
-
-def data_file(path: str, value: Any) -> tuple[str, bytes]:
-    """Returns the name and content of a file that has a value as a script."""
-    return path[1:], data_script(path, value)
 
 
 def _stamp(*made_of: Any) -> str:

@@ -21,9 +21,26 @@ import { Tools } from "./tools.js";
 import { useLesson } from "./use-lesson.js";
 import { usePrinting } from "./use-printing.js";
 
-/** @param {{given: Object, lessons: Object[], file: boolean, present: boolean, settings: Object, identity: Object, framed: boolean, theme: string, setTheme: Function}} props */
-export function Player({ given, lessons, file, present, settings, identity, framed, theme, setTheme }) {
-  const { state, dispatch, glossary, go, next } = useLesson({ given, settings, identity, framed, file });
+/**
+ * @param {{given: Object, lessons: Object[], file: boolean, packaged: boolean, present: boolean, settings: Object, progress: import("./progress.js").Progress,
+ *   identity: Object, framed: boolean, theme: string, setTheme: Function}} props `packaged`: in a package for learning systems, whose pages may have a login
+ */
+export function Player({
+  given,
+  lessons,
+  file,
+  packaged,
+  present,
+  settings,
+  progress,
+  identity,
+  framed,
+  theme,
+  setTheme,
+}) {
+  const { state, dispatch, glossary, kept, go, next } = useLesson({ given, progress, identity, framed, file });
+  // A page behind a login is blank in a frame without its origin.
+  const apart = framed && !packaged;
   const [hover, setHover] = useState(null);
   const [large, setLarge] = useState(present);
   const heading = useRef(null);
@@ -36,13 +53,13 @@ export function Player({ given, lessons, file, present, settings, identity, fram
     if (isHere({ id: shown?.run }) || isOther)
       return { problem: msg`A run of this device, or one that goes on, is not printed.` };
     const none = { problem: msg`This file does not have the page that shows it.` };
-    return pictureOf(lesson.steps[at].at, { ...lesson, framed, file }) ?? none;
+    return pictureOf(lesson.steps[at].at, { ...lesson, framed: apart, file }) ?? none;
   };
   const printing = usePrinting(pictureOfStep, lesson.steps.length, state.run);
   const isPrinting = printing.at !== null;
   const picture = isPrinting
     ? pictureOfStep(printing.at)
-    : pictureOf(pictureAt(state), { ...lesson, framed, file, present: large });
+    : pictureOf(pictureAt(state), { ...lesson, framed: apart, file, present: large });
   const ofStep = isPrinting ? lesson.steps[printing.at].lit : step.lit;
   const lit = !isPrinting && state.lit.length ? state.lit : ofStep;
   const light = (names, place) => {
@@ -88,6 +105,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
         <${Steps} state=${state} go=${go} />
         <div class="lesson-text stack">
           <h1 tabindex="-1" ref=${heading}><${Prose} nodes=${step.title} picture=${parts} /></h1>
+          ${kept && html`<p class="small" role="status">${kept}</p>`}
           ${step.problem && html`<p class="lesson-problem" role="alert">${step.problem}</p>`}
           ${state.problem && html`<p class="lesson-problem" role="alert">${state.problem}</p>`}
           ${
@@ -115,7 +133,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
         <${Moves} state=${state} lessons=${lessons} framed=${framed} file=${file} go=${go} next=${next} dispatch=${dispatch} />
       </article>
       <${Frame}
-        picture=${picture} index=${printing.at ?? index} framed=${framed} file=${file} theme=${isPrinting ? "light" : theme} lit=${lit} hover=${hover}
+        picture=${picture} index=${printing.at ?? index} framed=${apart} file=${file} theme=${isPrinting ? "light" : theme} lit=${lit} hover=${hover}
         said=${saidIn(state)} recording=${given.run} returns=${state.returns} onShown=${(now) => !isPrinting && dispatch({ type: "shown", shown: now })}
       />
     </main>
@@ -146,6 +164,6 @@ function Moves({ state, lessons, framed, file, go, next, dispatch }) {
           </button>`
     }
     ${waits && html`<button type="button" class="link-button" onClick=${() => dispatch({ type: "reveal" })}>${msg`Show me`}</button>`}
-    ${last && !later && !file && html`<a class="button is-large is-main" href=${under("/learn")}>${msg`All lessons`}</a>`}
+    ${last && !later && !framed && !file && html`<a class="button is-large is-main" href=${under("/learn")}>${msg`All lessons`}</a>`}
   </nav>`;
 }

@@ -7,6 +7,8 @@ import { answeredIn, isOver, shownAnswer } from "./state.js";
  *   the last one, those with their tasks done, those answered; `given`: the answers themselves
  */
 
+/** @typedef {{read: () => Reached|undefined, write: (reached: Reached) => string|null}} Progress of one lesson. `write`: returns what the reader must know about it */
+
 const NAME = "kvscope.lessons";
 
 /** @param {{getItem: Function, setItem: Function}} storage @returns {Object<string, Reached>} by lesson */
@@ -23,6 +25,17 @@ export function readProgress(storage) {
 export function writeProgress(storage, id, reached) {
   const { [id]: _before, ...others } = readProgress(storage);
   storage.setItem(NAME, JSON.stringify({ ...others, [id]: reached }));
+}
+
+/** @param {{getItem: Function, setItem: Function}} storage @returns {Progress} kept on this device */
+export function progressOn(storage, id) {
+  return {
+    read: () => readProgress(storage)[id],
+    write(reached) {
+      writeProgress(storage, id, reached);
+      return null;
+    },
+  };
 }
 
 /** @returns {Reached} what is stored of a lesson's state */

@@ -9,7 +9,7 @@ import { storeOf } from "../../shared/state/create-store.js";
 import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
 import { QUESTION } from "./predict.js";
-import { answersOf, reachedIn, readProgress, stepOfHash, stepReached, writeProgress } from "./progress.js";
+import { answersOf, reachedIn, stepOfHash, stepReached } from "./progress.js";
 import { followedRun, initialState, isAnswered, reduce, stepOf } from "./state.js";
 
 /** Retries at growing intervals: the model may still be downloading. */
@@ -18,18 +18,19 @@ const LONGEST_MS = 15_000;
 const LONGER = 1.2;
 
 /**
- * @returns {{state: Object, dispatch: Function, glossary: Object, go: (to: number) => void, next: () => void}} `next`: goes to the next step, or
- *   to the question that is still open
+ * @returns {{state: Object, dispatch: Function, glossary: Object, kept: string|null, go: (to: number) => void, next: () => void}} `kept`: what the
+ *   reader must know about who keeps the progress; `next`: goes to the next step, or to the question that is still open
  */
-export function useLesson({ given, settings, identity, framed, file }) {
+export function useLesson({ given, progress, identity, framed, file }) {
   const store = useMemo(() => {
-    const reached = readProgress(settings)[given.id];
+    const reached = progress.read();
     const index = stepOfHash(window.location.hash, given.steps.length) ?? stepReached(reached, given.steps.length);
     const earlier = { done: reached?.done ?? [], answers: answersOf(reached), asked: reached?.answered ?? [] };
     return storeOf({ ...initialState, lesson: given, index, ...earlier }, reduce);
   }, []);
   const [state, setState] = useState(store.state());
   const [glossary, setGlossary] = useState({});
+  const [kept, setKept] = useState(/** @type {string|null} */ (null));
   const { dispatch } = store;
   const go = (to) => {
     dispatch({ type: "go", to });
@@ -59,14 +60,14 @@ export function useLesson({ given, settings, identity, framed, file }) {
       window.removeEventListener("keydown", onKeyDown);
     };
   }, []);
-  useEffect(() => writeProgress(settings, given.id, reachedIn(state)), [state.index, state.done, state.answers]);
+  useEffect(() => setKept(progress.write(reachedIn(state))), [state.index, state.done, state.answers]);
   useEffect(() => tellAround(state, framed), [state.index, state.done, state.answers]);
   useFollowedRun(state, store, given, file ? null : identity);
   useEffect(() => {
     const step = state.shown && !state.shown.playing ? stepOf(state, state.shown) : null;
     if (step !== null) go(step);
   }, [state.shown?.step]);
-  return { state, dispatch, glossary, go, next };
+  return { state, dispatch, glossary, kept, go, next };
 }
 
 /**
