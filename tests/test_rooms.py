@@ -64,7 +64,7 @@ ROOMS = {
         *rooms("static", "gallery gallery.js"),
         *rooms("static/stage", "map look-here changes vocabulary next-token kv-cache time views inspector"),
         *rooms("static", "embed.js embed stage/embed stage/save-panel stage/timeline"),
-        *rooms("static", "by-hand by-hand.js memory memory.js serving serving.js compare compare.js"),
+        *rooms("static", "by-hand by-hand.js memory memory.js serving serving.js compare compare.js room room.js"),
         *rooms("static/stage", "prompt intro focus code page"),
         "static/main.js",
         *rooms("static/learn", "parts reference reference.js loop/rows.js figures figures.js formulas formulas.js"),

@@ -20,7 +20,8 @@ READ = ("name", "title", "description", "without_scripts", "pictured")
 class Page:
     """`address`: where it opens. `script`, `style`: below static/. `title`: of the window. `description`: for link
     previews. `without_scripts`: shown if JavaScript is off. `pictured`: what the picture of a saved one shows. `state`:
-    the root element's first `data-state`, if the page has one. `nav`: the navigation leads to it.
+    the root element's first `data-state`, if the page has one. `nav`: the navigation leads to it. `server`: it is of no
+    use without a server, so a static site does not have it.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Page:
     pictured: str = ""
     state: str = ""
     nav: bool = True
+    server: bool = False
 
 
 @cache
@@ -42,9 +44,9 @@ def pages() -> tuple[Page, ...]:
     return tuple(Page(**entry) for entry in json.loads((STATIC / "pages.json").read_text("utf-8")))
 
 
-def links() -> list[dict[str, str]]:
-    """Returns the links of the navigation."""
-    return [_link(page) for page in pages() if page.nav]
+def links(served: bool = True) -> list[dict[str, str]]:
+    """Returns the links of the navigation, in a static site with `served` false."""
+    return [_link(page) for page in pages() if page.nav and (served or not page.server)]
 
 
 def links_below(prefix: str) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { mountOwnPage } from "./embed/own-page.js";
+import { isPicture } from "./embed/picture.js";
 import { Contents } from "./learn/contents/contents.js";
 import { isLarge } from "./learn/player/large-type.js";
 import { Player } from "./learn/player/player.js";
@@ -16,7 +17,9 @@ const { framed, lessons, lesson, file = false, scorm = null, paths = [], questio
 const settings = storageOr(() => window.localStorage);
 const present = presentOfSearch(window.location.search) || (!framed && isLarge(settings));
 
-const progress = lesson && (await progressIn(progressOn(settings, lesson.id)));
+// In a room, everyone begins without answers, and the presenter's steps are not the viewer's progress.
+const storage = isPicture(window) ? storageOr(() => null) : settings;
+const progress = lesson && (await progressIn(progressOn(storage, lesson.id)));
 
 /** @returns {Promise<import("./learn/player/progress.js").Progress>} that of a package is kept by the learning system around it */
 async function progressIn(own) {

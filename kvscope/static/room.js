@@ -1,1 +1,51 @@
 /** A room: `/room` to open or join one, `/room/<code>` the page that its presenter shows. */
+
+import { html } from "htm/preact";
+import { render } from "preact";
+import { createApi } from "./room/api.js";
+import { createController } from "./room/controller.js";
+import { createFrame } from "./room/frame.js";
+import { KEYS } from "./room/keys.js";
+import { Page } from "./room/page.js";
+import { createSecrets, secretInAddress } from "./room/secrets.js";
+import { initialState, reduce } from "./room/state.js";
+import { followPresence } from "./shared/log/presence.js";
+import { bootstrapOf } from "./shared/state/bootstrap.js";
+import { storeOf } from "./shared/state/create-store.js";
+import { identityOf, visitorOf } from "./shared/state/identity.js";
+import { listenToKeys } from "./shared/state/listen-to-keys.js";
+import { clientOf, connect, delay } from "./shared/state/page-client.js";
+import { storageOr } from "./shared/state/storage.js";
+
+const { code, link } = bootstrapOf();
+const settings = storageOr(() => window.localStorage);
+const secretOfAddress = secretInAddress(window);
+const identity = identityOf(settings, false);
+const secrets = createSecrets(settings, Date.now);
+const store = storeOf(initialState, reduce);
+// Whoever answers has another id than the client, and another in each tab: nobody can tell whose answer it is.
+const voter = visitorOf(
+  storageOr(() => window.sessionStorage),
+  () => crypto.getRandomValues(new Uint8Array(16)),
+);
+
+const api = createApi(identity);
+const frame = createFrame({
+  window,
+  onShown: (shown) => controller.onShown(shown),
+  onTouch: () => controller.onTouch(),
+  onDocument: (document) => listenToKeys(document, { controller, store }, KEYS),
+});
+const controller = createController({
+  ...{ store, api, frame, secrets, connect, voter, delay },
+  client: identity["X-KVScope-Client"],
+  presence: (listener) => followPresence(window, listener),
+  now: () => performance.now(),
+});
+
+listenToKeys(window, { controller, store }, KEYS);
+if (code) controller.enter(code, secretOfAddress ?? secrets.of(code));
+render(
+  html`<${Page} store=${store} controller=${controller} frame=${frame} open=${api.open} secrets=${secrets} settings=${settings} link=${link} client=${() => clientOf({ settings, saved: null, stranger: false })} />`,
+  document.getElementById("page"),
+);

@@ -46,7 +46,9 @@ def blueprint(recorded: Sequence[Recording], library: Library) -> Blueprint:
     def all_entries() -> Response:
         written = site()
         saved = [*of_sessions(written.sessions)] if written else []
-        return json_response({"entries": [*tables, *of_lessons(library), *recordings, *saved]}, "no-cache")
+        missing = {page.id for page in pages() if page.server} if written else set[str]()
+        listed = [entry for entry in tables if entry["kind"] != "page" or entry["id"] not in missing]
+        return json_response({"entries": [*listed, *of_lessons(library), *recordings, *saved]}, "no-cache")
 
     return routes
 

@@ -14,6 +14,7 @@ from kvscope.app.http.languages import gettext, language
 from kvscope.app.http.questions import Candidate
 from kvscope.app.http.requests import Beam, ChangeRun, NewRun
 from kvscope.app.http.root import root
+from kvscope.app.http.site import site
 from kvscope.app.page_table import READ, Page, links, page_of
 from kvscope.app.paths import STATIC
 from kvscope.app.travel.importing import MAX_FILE_BYTES
@@ -44,18 +45,19 @@ def bootstrap_of_runs(**more: Any) -> dict[str, Any]:
 
 def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
     """Returns the function that renders the page of this id. The import map is read once."""
-    page, places = page_of(id), links()
+    page = page_of(id)
     libraries = json.loads((STATIC / "importmap.json").read_text("utf-8"))["imports"]
 
     def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
         """Renders the page. `bootstrap`: what its script starts from. `named`: the template's variables; `title` is the
         window's title, `card` a saved session's.
         """
+        places = names_here(links(served=site() is None))
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
         importmap, nonce, translated = {"imports": imports}, g.csp_nonce, _translated(page)
         variables = {"title": translated.title, "bootstrap": bootstrap, **named}
         return render_template(
-            template, page=translated, pages=names_here(places), importmap=importmap, csp_nonce=nonce, **variables
+            template, page=translated, pages=places, importmap=importmap, csp_nonce=nonce, **variables
         )
 
     return render

@@ -176,7 +176,8 @@ class _Build:
         for under in ("", "/embed"):
             framed = f"/embed/{workload}" if under else f"/s/{workload}"
             yield files.page(framed if workload else f"{under}/serving", file_of(f"{under}/serving"))
-        alone = [page.address for page in pages() if page.id not in ("stage", "serving", "by-hand")]
+        others = [page for page in pages() if not page.server and page.id not in ("stage", "serving", "by-hand")]
+        alone = [page.address for page in others]
         both = ["/memory", *(f"/by-hand/{name}" for name in EXAMPLES), *(f"/learn/{name}" for name in lessons)]
         for path in dict.fromkeys([*alone, *both, *(f"/embed{name}" for name in both)]):
             yield files.page(path)

@@ -16,12 +16,13 @@ from tests.support.live_server import FAKE
 from tests.support.over_http import finished, serving, share
 
 LESSON = "01-what-is-a-token"
+ROOM = "ABCD2345"
 PAGES = [
     *(page.address for page in pages()),
     *(f"/learn/{LESSON}", f"/embed/learn/{LESSON}"),
-    *("/embed/memory", "/embed/serving", "/embed/by-hand/b"),
+    *("/embed/memory", "/embed/serving", "/embed/by-hand/b", f"/room/{ROOM}"),
 ]
-OTHERS = ("/oembed", "/healthz", "/readyz", "/metrics")
+OTHERS = ("/room/<code>.svg", "/oembed", "/healthz", "/readyz", "/metrics")
 FOLLOWED = re.compile(r"""(?:href|src)="([^"]*)"|": "([^"]*/static/[^"]*)\"""")
 FORGED = ("//evil.example", "https://evil.example", '/kv"><script>', "/a//b", "kv", "/kv /x", "/", "/kv?x=", "/kv#")
 
@@ -55,7 +56,7 @@ def test_no_page_is_left_out(app: Flask) -> None:
     rules = {rule.rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
     told = {rule for rule in rules if rule.startswith(("/api/", "/static/")) or rule in OTHERS}
     served = {rule for rule in rules - told if not rule.endswith(("<session>", "/by-hand", "/by-hand/"))}
-    pages = (page.replace(LESSON, "<lesson>") for page in PAGES)
+    pages = (page.replace(LESSON, "<lesson>").replace(ROOM, "<code>") for page in PAGES)
     assert served == {re.sub("(?<=by-hand/).", "<example>", page) for page in pages}
 
 

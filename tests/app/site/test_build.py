@@ -177,6 +177,12 @@ def test_saved_sessions_are_listed_and_found(written: Path, data: tuple[Path, li
         assert session in found_by_search
 
 
+def test_rooms_need_a_server_so_nothing_leads_to_one(written: Path) -> None:
+    assert "room.html" not in files_of(written)
+    assert "/room" not in {each["address"] for each in held(written / "api/index.js")["entries"]}
+    assert '"address": "/room"' not in (written / "gallery.html").read_text("utf-8")
+
+
 def test_names_of_scripts_and_styles_have_a_hash_of_their_content(written: Path) -> None:
     names = [path.name for path in (written / "assets").iterdir()]
     assert len(names) > 20

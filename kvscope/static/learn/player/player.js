@@ -119,7 +119,7 @@ export function Player({
           ${
             step.predict &&
             html`<${Predict}
-              key=${`predict${index}`} predict=${step.predict} answer=${state.answers[index]} hints=${state.hints[`${index}.predict`] ?? 0}
+              key=${`predict${index}`} predict=${step.predict} answer=${state.answers[index]} held=${state.held} hints=${state.hints[`${index}.predict`] ?? 0}
               picture=${parts} dispatch=${dispatch}
             />`
           }
@@ -163,7 +163,7 @@ function Moves({ state, lessons, framed, file, go, next, dispatch }) {
             ${waits ? msg`Next, after your answer` : msg`Next`}
           </button>`
     }
-    ${waits && html`<button type="button" class="link-button" onClick=${() => dispatch({ type: "reveal" })}>${msg`Show me`}</button>`}
+    ${waits && !state.held && html`<button type="button" class="link-button" onClick=${() => dispatch({ type: "reveal" })}>${msg`Show me`}</button>`}
     ${last && !later && !framed && !file && html`<a class="button is-large is-main" href=${under("/learn")}>${msg`All lessons`}</a>`}
   </nav>`;
 }

@@ -3,17 +3,18 @@
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
+import { numberOf } from "../../shared/facts/typed-number.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Hints } from "./hints.js";
 import { useInSight } from "./in-sight.js";
 import { Prose } from "./prose.js";
-import { isOver, numberOf } from "./state.js";
+import { isOver } from "./state.js";
 
 /** The id of the question on the page. */
 export const QUESTION = "question";
 
-/** @param {{predict: Object, answer: Object|undefined, hints: number, picture: Object, dispatch: Function}} props */
-export function Predict({ predict, answer, hints, picture, dispatch }) {
+/** @param {{predict: Object, answer: Object|undefined, held: boolean, hints: number, picture: Object, dispatch: Function}} props `held`: a room answers it */
+export function Predict({ predict, answer, held, hints, picture, dispatch }) {
   const over = isOver(answer);
   const give = (given) => dispatch({ type: "answer", given });
   const verdict = useInSight([answer]);
@@ -23,11 +24,12 @@ export function Predict({ predict, answer, hints, picture, dispatch }) {
   }, [answer?.revealed]);
   return html`<section id=${QUESTION} tabindex="-1" class=${`lesson-box lesson-question stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
     <p class="lesson-ask"><${Prose} nodes=${predict.ask} picture=${picture} /></p>
-    ${predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
-    ${predict.answer !== null && html`<${Choices} predict=${predict} answer=${answer} over=${over} picture=${picture} give=${give} />`}
+    ${held && html`<p class="muted">${msg`Answer it with the room.`}</p>`}
+    ${!held && predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
+    ${!held && predict.answer !== null && html`<${Choices} predict=${predict} answer=${answer} over=${over} picture=${picture} give=${give} />`}
     ${predict.cell !== null && !over && html`<p class="muted">${msg`Press the place in the picture.`}</p>`}
     <div role="status" tabindex="-1" ref=${verdict}><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
-    ${!over && html`<${Hints} hints=${predict.hints} open=${hints} block="predict" picture=${picture} dispatch=${dispatch} />`}
+    ${!over && !held && html`<${Hints} hints=${predict.hints} open=${hints} block="predict" picture=${picture} dispatch=${dispatch} />`}
   </section>`;
 }
 

@@ -3,6 +3,7 @@
  * on an earlier visit or over another run; `hints`: the number of open hints, by step and block; `done`: steps whose task is done. Pure.
  */
 
+import { numberOf } from "../../shared/facts/typed-number.js";
 import { changed } from "../../shared/state/create-store.js";
 import { holds } from "./conditions.js";
 
@@ -22,6 +23,8 @@ export const initialState = {
   /** The address of a link in the prose that the viewer pressed; null: the picture shows the step's address. */
   linked: null,
   folded: false,
+  /** Whether the followers of a room answer the question together, so that the lesson neither asks nor answers it. */
+  held: false,
   problem: null,
   /** How often the viewer has gone back from an own run to the lesson's. */
   returns: 0,
@@ -67,6 +70,7 @@ const REDUCERS = {
   },
   light: (_state, { names }) => ({ lit: names }),
   fold: (_state, { folded }) => ({ folded }),
+  hold: (_state, { held }) => ({ held }),
   problem: (_state, { problem }) => ({ problem }),
 };
 
@@ -127,17 +131,6 @@ function answered({ lesson, index, answers }, given) {
   const room = Math.abs(predict.number) * predict.within;
   const right = Math.abs(number - predict.number) <= room + 1e-9;
   return { given, tries, right, problem: false, revealed: true };
-}
-
-/** @returns {number|null} the number in a typed text: 46 080, 46,080, 4.6e4, −3 */
-export function numberOf(text) {
-  const plain = text
-    .trim()
-    .replace(/[\s\u202f']/g, "")
-    .replace("−", "-")
-    .replace(/,(?=\d{3}(\D|$))/g, "")
-    .replace(",", ".");
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : null;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The state of a lesson, synchronized with the address, the picture, this device's storage, and the page around it. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { isPicture } from "../../embed/picture.js";
 import { PROTOCOL } from "../../embed/protocol.js";
 import { isHere } from "../../shared/log/device.js";
 import { fetchUnder } from "../../shared/log/root.js";
@@ -62,6 +63,11 @@ export function useLesson({ given, progress, identity, framed, file }) {
   }, []);
   useEffect(() => setKept(progress.write(reachedIn(state))), [state.index, state.done, state.answers]);
   useEffect(() => tellAround(state, framed), [state.index, state.done, state.answers]);
+  useEffect(() => {
+    if (!isPicture(window)) return undefined;
+    const joined = import("./in-room.js").then(({ joinRoom }) => joinRoom(window, store));
+    return () => joined.then((leave) => leave());
+  }, [store]);
   useFollowedRun(state, store, given, file ? null : identity);
   useEffect(() => {
     const step = state.shown && !state.shown.playing ? stepOf(state, state.shown) : null;

@@ -4,7 +4,7 @@ import { msg } from "../words/msg.js";
 import { HERE, isHere, LOADING_HERE } from "./device.js";
 import { decodeFrame, decodeSafetensors } from "./frames.js";
 import { isStored } from "./is-stored.js";
-import { NOT_STORED, Problem, problemOf } from "./problem.js";
+import { answered, NOT_STORED, Problem } from "./problem.js";
 import { readFrames } from "./read-frames.js";
 import { watch } from "./watch.js";
 
@@ -51,20 +51,6 @@ export function createClient({
 }) {
   let socket = null;
   const openSocket = () => (socket ??= connect());
-
-  const answered = async (ask) => {
-    let response;
-    try {
-      response = await ask();
-    } catch {
-      throw new Problem({
-        title: msg`The server cannot be reached`,
-        detail: msg`Check that it is still running, then try again.`,
-      });
-    }
-    if (!response.ok) throw await problemOf(response);
-    return response;
-  };
 
   const request = (path, options = {}) =>
     answered(() => fetch(path, { ...options, headers: { ...identity(), ...options.headers } }));

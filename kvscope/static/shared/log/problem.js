@@ -28,3 +28,21 @@ export async function problemOf(response) {
     retryAfter,
   );
 }
+
+/**
+ * @param {() => Promise<Response>} ask sends a request
+ * @returns {Promise<Response>} its answer. @throws {Problem} if the server cannot be reached or refuses
+ */
+export async function answered(ask) {
+  let response;
+  try {
+    response = await ask();
+  } catch {
+    throw new Problem({
+      title: msg`The server cannot be reached`,
+      detail: msg`Check that it is still running, then try again.`,
+    });
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}

@@ -15,7 +15,7 @@ import { identityOf } from "./identity.js";
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** @returns {Object} a socket that connects to this server */
-const connect = () => io({ path: under("/socket.io/"), transports: ["websocket"] });
+export const connect = () => io({ path: under("/socket.io/"), transports: ["websocket"] });
 
 /**
  * @param {{settings: Object, saved: Object|null, stranger: boolean, device?: {alone: boolean, open: (parts: any) => Promise<import("../log/device.js").Engine>}|null}} page `saved`: the session

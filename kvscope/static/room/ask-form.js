@@ -1,0 +1,65 @@
+/** What the presenter asks: the question of the shown step of a lesson, or one that the presenter types. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { Form } from "../shared/ui/form.js";
+import { msg } from "../shared/words/msg.js";
+
+const MOST_CHARACTERS = 200;
+const MOST_CHOICES = 8;
+const CHOICE_CHARACTERS = 80;
+const FEWEST_CHOICES = 2;
+
+const KINDS = [
+  { id: "choice", name: msg`Choices` },
+  { id: "number", name: msg`A number` },
+  { id: "token", name: msg`A token` },
+];
+
+/** @param {{lesson: {text: string, kind: string, choices: string[]}|null, ask: (question: Object) => void, close: () => void}} props `lesson`: its question */
+export function AskForm({ lesson, ask, close }) {
+  const [text, setText] = useState("");
+  const [kind, setKind] = useState("choice");
+  const [choices, setChoices] = useState(["", ""]);
+  const change = (at, value) => setChoices(choices.with(at, value));
+  const isChoice = kind === "choice";
+  const send = () => ask({ text: text.trim(), kind, choices: isChoice ? choices.map((each) => each.trim()) : [] });
+  return html`
+    <div class="line between">
+      <h2>${msg`Ask the room`}</h2>
+      <button type="button" class="button" onClick=${close}>${msg`Close`}</button>
+    </div>
+    ${
+      lesson &&
+      html`<section class="box stack">
+        <p class="muted small">${msg`The question of this step`}</p>
+        <p>${lesson.text}</p>
+        <p><button type="button" class="button is-tall is-main" onClick=${() => ask(lesson)}>${msg`Ask this`}</button></p>
+      </section>`
+    }
+    <${Form} class="stack wide" onSubmit=${send}>
+      <label class="stack tight">${lesson ? msg`Or another question` : msg`Question`}
+        <textarea rows="2" maxlength=${MOST_CHARACTERS} required value=${text} onInput=${({ target }) => setText(target.value.replaceAll("\n", " "))}></textarea>
+      </label>
+      <div class="choice room-kinds" role="group" aria-label=${msg`The followers answer with`}>
+        ${KINDS.map(({ id, name }) => html`<button key=${id} type="button" aria-pressed=${id === kind} onClick=${() => setKind(id)}>${name}</button>`)}
+      </div>
+      ${
+        isChoice &&
+        html`<ol class="stack tight">
+          ${choices.map(
+            (choice, at) => html`<li key=${at} class="line">
+              <input
+                class="grow" aria-label=${msg`Choice ${at + 1}`} maxlength=${CHOICE_CHARACTERS} required placeholder=${msg`Choice ${at + 1}`} value=${choice}
+                onInput=${({ target }) => change(at, target.value)}
+              />
+              ${choices.length > FEWEST_CHOICES && html`<button type="button" class="button" aria-label=${msg`Remove choice ${at + 1}`} onClick=${() => setChoices(choices.toSpliced(at, 1))}>×</button>`}
+            </li>`,
+          )}
+        </ol>
+        ${choices.length < MOST_CHOICES && html`<p><button type="button" class="link-button" onClick=${() => setChoices([...choices, ""])}>${msg`Add a choice`}</button></p>`}`
+      }
+      <p><button type="submit" class=${`button is-tall${lesson ? "" : " is-main"}`}>${msg`Ask`}</button></p>
+    <//>
+  `;
+}

@@ -1,0 +1,170 @@
+/** Opens, follows and presents rooms. All state is in the store; this module connects it with the server and the frame. */
+
+import { followRoom } from "./following.js";
+import { createMoving } from "./moving.js";
+import { isVoting } from "./state.js";
+
+/** Intervals between questions for the numbers of followers and of answers, in ms. */
+const COUNT_MS = 5000;
+const COUNT_VOTING_MS = 1000;
+/** After this time a place is sent again that could not be sent, in ms. */
+const AGAIN_MS = 2000;
+
+/**
+ * @param {Object} parts
+ * @param {Object} parts.store
+ * @param {Object} parts.api of `createApi`
+ * @param {Object} parts.frame of `createFrame`
+ * @param {Object} parts.secrets of `createSecrets`
+ * @param {() => Object} parts.connect opens a socket
+ * @param {string} parts.client the client's token
+ * @param {string} parts.voter the random id of this page
+ * @param {(listener: (how: "back"|"offline") => void) => () => void} parts.presence
+ * @param {(ms: number) => Promise<void>} parts.delay
+ * @param {() => number} parts.now in ms
+ */
+export function createController({ store, api, frame, secrets, connect, client, voter, presence, delay, now }) {
+  const { state, dispatch } = store;
+  let presenting = null;
+
+  const show = async (place) => {
+    try {
+      dispatch({ type: "room", room: await presenting.show(place) });
+      if (state().problem) dispatch({ type: "problem", problem: null });
+      return false;
+    } catch (problem) {
+      refused(problem);
+      if (problem.status >= 400 && problem.status < 500) return false;
+      await delay(AGAIN_MS);
+      return true;
+    }
+  };
+  const moving = createMoving({ store, frame, now, show, later: setTimeout });
+
+  /** Takes a refusal: the room may have ended, or the secret may be another room's. */
+  const refused = (problem) => {
+    if (problem.status === 404) end(problem);
+    else if (problem.status === 403) {
+      secrets.forget(state().code);
+      dispatch({ type: "follows" });
+    }
+    dispatch({ type: "problem", problem });
+  };
+
+  const end = (why) => {
+    secrets.forget(state().code);
+    dispatch({ type: "over", over: why });
+  };
+
+  /** Sends what a presenter wants, and takes the room as it is then. */
+  const change = async (request) => {
+    try {
+      dispatch({ type: "problem", problem: null });
+      dispatch({ type: "room", room: await request(presenting) });
+      hold();
+    } catch (problem) {
+      refused(problem);
+    }
+    count();
+  };
+
+  /** While the room votes on the question of a lesson, the lesson does not answer it. */
+  const hold = () => {
+    const { room, shown } = state();
+    const lesson = shown?.lesson;
+    const on = isVoting(state()) && lesson?.question?.text === room.question.text;
+    if (lesson && lesson.held !== on) frame.send({ type: "hold", on });
+  };
+
+  let timer = null;
+  const count = async () => {
+    clearTimeout(timer);
+    if (!state().secret || state().over) return;
+    try {
+      dispatch({ type: "attendance", attendance: await presenting.attendance() });
+    } catch (problem) {
+      // The number comes again; whether the connection is there, the socket says.
+      if (problem.status === 403 || problem.status === 404) refused(problem);
+    }
+    clearTimeout(timer);
+    timer = setTimeout(count, isVoting(state()) ? COUNT_VOTING_MS : COUNT_MS);
+  };
+
+  const onRoom = (room) => {
+    const { secret, code, room: before } = state();
+    dispatch({ type: "room", room });
+    if (secret) secrets.add(code, secret, room.expires);
+    moving.onRoom(before?.place ?? null);
+    hold();
+    if (!before || before.question?.number !== room.question?.number) count();
+  };
+
+  const enter = (code, secret) => {
+    presenting = secret && api.presenting(code, secret);
+    dispatch({ type: "entered", code, secret });
+    const ask = followRoom({
+      ...{ code, client, delay, socket: connect() },
+      presents: () => state().secret !== null,
+      handlers: {
+        onRoom,
+        onOver: end,
+        onConnection(connected) {
+          if (connected !== state().connected) dispatch({ type: "connection", connected });
+          if (connected) moving.tell();
+        },
+      },
+    });
+    presence((how) => (how === "offline" ? dispatch({ type: "connection", connected: false }) : ask()));
+  };
+
+  return {
+    enter,
+
+    /** Shows another page in the frame, as its own links do. */
+    visit(address) {
+      if (!state().secret) dispatch({ type: "away", away: true });
+      moving.onTouch();
+      dispatch({ type: "open", address });
+    },
+
+    onShown(shown) {
+      dispatch({ type: "shown", shown });
+      moving.onShown();
+      hold();
+    },
+    onTouch: moving.onTouch,
+
+    lookAround: () => dispatch({ type: "away", away: true }),
+    comeBack() {
+      dispatch({ type: "away", away: false });
+      moving.go();
+    },
+
+    /** @param {{text: string, kind: string, choices: string[]}} question */
+    ask: (question) => change((room) => room.ask(question)),
+    askAgain: () => change((room) => room.askAgain()),
+    reveal: () => change((room) => room.reveal()),
+    closeQuestion: () => change((room) => room.closeQuestion()),
+
+    async end() {
+      try {
+        await presenting.end();
+        end("ended");
+      } catch (problem) {
+        refused(problem);
+      }
+    },
+
+    /** Sends a follower's answer to the open question. */
+    async answer(text) {
+      const { code, room } = state();
+      const { number } = room.question;
+      try {
+        await api.answer(code, number, text, voter);
+        dispatch({ type: "answer", answer: { number, text } });
+      } catch (problem) {
+        dispatch({ type: "problem", problem });
+      }
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** The room's code, link and QR code, large enough for the last row; and what the presenter does with the room itself. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { under } from "../shared/log/root.js";
+import { Copied } from "../shared/ui/copied.js";
+import { CloseButton } from "../shared/ui/form.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+import { readable } from "./secrets.js";
+
+/** Names of this machine that no other one reaches. */
+const ONLY_HERE = ["localhost", "127.0.0.1", "[::1]"];
+
+/** @param {{state: Object, controller: Object, link: string, opened: number}} props `opened`: how often it was opened */
+export function Projector({ state, controller, link, opened }) {
+  const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
+  const { code, secret, attendance } = state;
+  const address = `${link.replace(/[^/]*$/, "")}${code}`;
+  useEffect(() => {
+    if (opened) dialog.current?.showModal();
+  }, [opened]);
+  const end = () => {
+    dialog.current?.close();
+    controller.end();
+  };
+  return html`<dialog class="room-projector popover" aria-labelledby="room-join-words" closedby="any" ref=${dialog}>
+    <div class="line between">
+      <h2 id="room-join-words">${msg`Join this room`}</h2>
+      <${CloseButton}>${msg`Close`}<//>
+    </div>
+    <div class="room-how">
+      <img class="room-qr" src=${under(`/room/${code}.svg`)} alt=${msg`QR code of the room’s link`} />
+      <div class="stack wide">
+        <p class="room-link breaks">${address.replace(/^https?:\/\//, "")}</p>
+        <p class="room-big number">${readable(code)}</p>
+        <p class="room-count">${attendance ? plural(attendance.followers, form`${attendance.followers} person is here`, form`${attendance.followers} people are here`) : ""}</p>
+        ${
+          ONLY_HERE.includes(new URL(address).hostname) &&
+          html`<p class="own-wrong">${msg`Only this machine reaches this address. So that others can join, start KVScope with kvscope --host 0.0.0.0, and open it by the name or address of this machine.`}</p>`
+        }
+      </div>
+    </div>
+    <details class="fold">
+      <summary>${msg`Copy the link, present from another device, end the room`}</summary>
+      <div class="stack wide">
+        <${Copied} name=${msg`Link to join`} value=${address} />
+        <${Copied} name=${msg`Link to present from another device: whoever has it can show pages and ask`} value=${`${address}#secret=${secret}`} />
+        <p><button type="button" class="button" onClick=${end}>${msg`End the room and delete its answers`}</button></p>
+      </div>
+    </details>
+  </dialog>`;
+}

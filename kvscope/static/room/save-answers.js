@@ -1,0 +1,49 @@
+/** Saves the answers of a room in a note of the run that the room shows, or as text. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { isHere } from "../shared/log/device.js";
+import { linkTo } from "../shared/log/root.js";
+import { Copied } from "../shared/ui/copied.js";
+import { msg } from "../shared/words/msg.js";
+import { inWords } from "./answers.js";
+
+/** @param {{question: Object, shown: import("./place.js").Shown|null, client: () => Object}} props */
+export function SaveAnswers({ question, shown, client }) {
+  const [saved, setSaved] = useState(/** @type {string|null} */ (null));
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const [busy, setBusy] = useState(false);
+  const stage = shown?.stage ?? null;
+  const mayShare = stage !== null && !isHere({ id: stage.run });
+  const text = inWords(question);
+  const save = async () => {
+    if (busy) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      const note = { step: stage?.step, text };
+      const { id } = await client().share(stage?.run, {
+        title: question.text,
+        notes: [note],
+        open: { step: stage?.step },
+      });
+      setSaved(linkTo(`/s/${id}`));
+    } catch (refusal) {
+      setProblem(refusal);
+    }
+    setBusy(false);
+  };
+  return html`<details class="fold">
+    <summary>${msg`Save the answers`}</summary>
+    <div class="stack wide">
+      ${
+        mayShare &&
+        html`<p>${msg`Makes a link to the shown run, with the question and its answers as a note on this step.`}</p>
+        <p><button type="button" class="button" aria-disabled=${busy} onClick=${save}>${msg`Save them with the run`}</button></p>
+        ${saved && html`<${Copied} name=${msg`Link`} value=${saved} />`}
+        ${problem && html`<p class="word-bad" role="alert">${problem.detail || problem.title}</p>`}`
+      }
+      <${Copied} name=${msg`The answers as text`} value=${text} lines=${true} />
+    </div>
+  </details>`;
+}

@@ -1,0 +1,53 @@
+/**
+ * The state of a room's page. `room`: as the server sends it (app/http/rooms.py); `over`: why there is no room, "ended" or a problem document;
+ * `opened`: the frame's document, which another `count` loads anew; `away`: the viewer looks around. Pure.
+ */
+
+import { changed } from "../shared/state/create-store.js";
+import { isSamePlace } from "./place.js";
+
+export const initialState = {
+  code: /** @type {string|null} */ (null),
+  /** Whoever has it presents. */
+  secret: /** @type {string|null} */ (null),
+  room: null,
+  over: null,
+  connected: true,
+  opened: { address: /** @type {string|null} */ (null), count: 0 },
+  shown: /** @type {import("./place.js").Shown|null} */ (null),
+  away: false,
+  /** Whether the presenter has moved since the viewer looks around. */
+  moved: false,
+  attendance: /** @type {{followers: number, answered: number}|null} */ (null),
+  /** The viewer's own answer to the question with that number. */
+  answer: /** @type {{number: number, text: string}|null} */ (null),
+  /** The own answers of earlier votes on the same question. */
+  problem: /** @type {import("../shared/log/problem.js").Problem|null} */ (null),
+};
+
+const REDUCERS = {
+  entered: (_state, { code, secret }) => ({ ...initialState, code, secret }),
+  room: (state, { room }) => {
+    if (state.room && room.seq < state.room.seq) return {};
+    const isOther = state.room !== null && !isSamePlace(state.room.place, room.place);
+    return { room, over: null, moved: state.away && (state.moved || isOther) };
+  },
+  over: (_state, { over }) => ({ over }),
+  connection: (_state, { connected }) => ({ connected }),
+  open: (state, { address }) => ({ opened: { address, count: state.opened.count + 1 }, shown: null }),
+  shown: (_state, { shown }) => ({ shown }),
+  away: (_state, { away }) => ({ away, moved: false }),
+  attendance: (_state, { attendance }) => ({ attendance }),
+  answer: (_state, { answer }) => ({ answer, problem: null }),
+  /** The secret is not, or no longer, that of the room. */
+  follows: () => ({ secret: null, attendance: null }),
+  problem: (_state, { problem }) => ({ problem }),
+};
+
+/** @returns {Object} the next state. @throws {RangeError} for an unknown action */
+export const reduce = (state, action) => changed(REDUCERS, state, action);
+
+/** @returns {boolean} whether the room votes now */
+export function isVoting({ room }) {
+  return Boolean(room?.question?.open);
+}

@@ -1,0 +1,57 @@
+/** The state of a room's page. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { initialState, isVoting, reduce } from "../../../kvscope/static/room/state.js";
+
+const room = (seq, address = "/", question = null) => ({
+  ...{ code: "ABCD2345", seq, expires: 9, question },
+  place: { address, within: null, playing: false, answered: false },
+});
+const play = (...actions) => actions.reduce(reduce, initialState);
+const entered = { type: "entered", code: "ABCD2345", secret: null };
+
+test("an older state of the room that comes late changes nothing", () => {
+  const state = play(entered, { type: "room", room: room(5, "/memory") }, { type: "room", room: room(4, "/") });
+  assert.equal(state.room.place.address, "/memory");
+});
+
+test("who looks around learns that the presenter has moved on, until the return", () => {
+  const away = play(entered, { type: "room", room: room(1) }, { type: "away", away: true });
+  assert.equal(
+    reduce(away, { type: "room", room: room(2, "/", { open: true }) }).moved,
+    false,
+    "a question is no move",
+  );
+  const moved = reduce(away, { type: "room", room: room(2, "/memory") });
+  assert.equal(moved.moved, true);
+  assert.equal(reduce(moved, { type: "room", room: room(3, "/memory", { open: true }) }).moved, true);
+  assert.equal(reduce(moved, { type: "away", away: false }).moved, false);
+  const following = play(entered, { type: "room", room: room(1) }, { type: "room", room: room(2, "/memory") });
+  assert.equal(following.moved, false);
+});
+
+test("each opened address is a new document, which shows nothing yet", () => {
+  const state = play({ type: "open", address: "/" }, { type: "shown", shown: {} }, { type: "open", address: "/" });
+  assert.deepEqual(state.opened, { address: "/", count: 2 });
+  assert.equal(state.shown, null);
+});
+
+test("a room whose secret is another one's is followed", () => {
+  const state = play({ ...entered, secret: "x" }, { type: "attendance", attendance: { followers: 1, answered: 0 } });
+  const { secret, attendance } = reduce(state, { type: "follows" });
+  assert.deepEqual({ secret, attendance }, { secret: null, attendance: null });
+});
+
+test("a room votes while its question is open, and an answer ends the last problem", () => {
+  assert.equal(isVoting(play({ type: "room", room: room(1, "/", { open: true }) })), true);
+  assert.equal(isVoting(play({ type: "room", room: room(1, "/", { open: false }) })), false);
+  assert.equal(isVoting(initialState), false);
+  const state = play({ type: "problem", problem: {} }, { type: "answer", answer: { number: 1, text: "K" } });
+  assert.equal(state.problem, null);
+});
+
+test("a room that is open again after a problem is not over", () => {
+  const state = play(entered, { type: "over", over: "ended" }, { type: "room", room: room(1) });
+  assert.equal(state.over, null);
+});
