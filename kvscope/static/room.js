@@ -17,12 +17,12 @@ import { listenToKeys } from "./shared/state/listen-to-keys.js";
 import { clientOf, connect, delay } from "./shared/state/page-client.js";
 import { storageOr } from "./shared/state/storage.js";
 
-const { code, link } = bootstrapOf();
+const { code, link, limits } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
 const secretOfAddress = secretInAddress(window);
 const identity = identityOf(settings, false);
 const secrets = createSecrets(settings, Date.now);
-const store = storeOf(initialState, reduce);
+const store = storeOf({ ...initialState, limits }, reduce);
 // Whoever answers has another id than the client, and another in each tab: nobody can tell whose answer it is.
 const voter = visitorOf(
   storageOr(() => window.sessionStorage),

@@ -80,9 +80,14 @@ SCENARIOS: dict[str, tuple[str, list[str], Callable[[LiveServer], Iterator[str]]
         lambda server: crowd(server, 500, 30),
     ),
     "room": (
-        "a presenter and 500 followers, 20 of them in browsers; a tenth of the others lose their connection",
+        "a presenter who acts 200 times, and 500 followers; a tenth of them lose their connection",
         ["--max-viewers-per-address", "600"],
-        lambda server: room(server, 480, 20),
+        lambda server: room(server, 500, 200, 0.25),
+    ),
+    "room-pages": (
+        "a presenter who acts 30 times, and 500 followers, 20 of them in browsers",
+        ["--max-viewers-per-address", "600"],
+        lambda server: room(server, 480, 30, 3.0, 20),
     ),
 }
 

@@ -23,8 +23,6 @@ from tests.support.viewer import Viewer
 from tools.load.room_pages import Place, delays, following
 
 PROCESSES = 2
-ACTIONS = 200
-BETWEEN_S = 0.5
 SAVED = re.compile(r"s/([a-z2-7]{12,})")
 """The link of a saved run."""
 TOKENS, RUNS = 40, 3
@@ -89,14 +87,14 @@ def sent_at(address: str) -> float:
     return float(address.rpartition("=")[2])
 
 
-async def _follow(url: str, code: str, count: int, joined: Any, last: Queue[str]) -> Arrivals:
+async def _follow(url: str, code: str, count: int, span_s: float, joined: Any, last: Queue[str]) -> Arrivals:
     arrivals = Arrivals()
     followers = [Follower(url, code, arrivals) for _ in range(count)]
     for follower in followers:
         await follower.join()
     joined.release()
     leaving = random.sample(followers, round(LEAVING * count))
-    rejoining = [asyncio.ensure_future(each.rejoin(random.uniform(0, ACTIONS * BETWEEN_S))) for each in leaving]
+    rejoining = [asyncio.ensure_future(each.rejoin(random.uniform(0, span_s))) for each in leaving]
     address = await asyncio.to_thread(last.get)
     await asyncio.gather(*rejoining)
     latest = time.monotonic() + LATEST_S
@@ -108,9 +106,11 @@ async def _follow(url: str, code: str, count: int, joined: Any, last: Queue[str]
     return arrivals
 
 
-def follow_many(url: str, code: str, count: int, joined: Any, last: Queue[str], results: Queue[Arrivals]) -> None:
-    """Follows a room with `count` clients, in a separate process."""
-    results.put(asyncio.run(_follow(url, code, count, joined, last)))
+def follow_many(
+    url: str, code: str, count: int, span_s: float, joined: Any, last: Queue[str], results: Queue[Arrivals]
+) -> None:
+    """Follows a room with `count` clients, in a separate process. `span_s`: how long the presenter acts."""
+    results.put(asyncio.run(_follow(url, code, count, span_s, joined, last)))
 
 
 def runs_s(url: str, count: int) -> list[float]:
@@ -133,8 +133,11 @@ def spread(seconds: list[float]) -> str:
     return f"{len(seconds):,} arrivals, median {median:.3f} s, 95 % {most:.3f} s, longest {seconds[-1]:.3f} s"
 
 
-def room(server: LiveServer, count: int, browsers: int = 0) -> Iterator[str]:
-    """Yields lines with the figures of a room with `count` followers and as many more in browsers."""
+def room(server: LiveServer, count: int, actions: int, between_s: float, browsers: int = 0) -> Iterator[str]:
+    """Yields lines with the figures of a room whose presenter acts now and then.
+
+    `count`: followers by socket alone; `browsers`: more of them, each a page; `between_s`: seconds between two actions.
+    """
     server.finished(server.start_run(max_new_tokens=TOKENS))
     alone = statistics.median(runs_s(server.url, RUNS))
     web = psutil.Process(server.process.pid).children()[0]
@@ -143,10 +146,15 @@ def room(server: LiveServer, count: int, browsers: int = 0) -> Iterator[str]:
     opened = server.post("api/rooms", {"address": address_now(path, (0, 0, 0))}).json()
     place, secret = f"{server.url}api/rooms/{opened['code']}/place", {"Authorization": f"Bearer {opened['secret']}"}
     context = multiprocessing.get_context("spawn")
+    span_s = actions * between_s
     joined, results, lasts = context.Semaphore(0), context.Queue(), [context.Queue() for _ in range(PROCESSES)]
     parts = [count // PROCESSES + (number < count % PROCESSES) for number in range(PROCESSES)]
     processes = [
-        context.Process(target=follow_many, args=(server.url, opened["code"], part, joined, last, results), daemon=True)
+        context.Process(
+            target=follow_many,
+            args=(server.url, opened["code"], part, span_s, joined, last, results),
+            daemon=True,
+        )
         for part, last in zip(parts, lasts, strict=True)
     ]
     for process in processes:
@@ -163,8 +171,8 @@ def room(server: LiveServer, count: int, browsers: int = 0) -> Iterator[str]:
     ):
         presenter.headers.update(secret)
         began, runs = time.monotonic(), pool.submit(runs_s, server.url, RUNS)
-        for number in range(ACTIONS):
-            time.sleep(max(0.0, began + number * BETWEEN_S - time.monotonic()))
+        for number in range(actions):
+            time.sleep(max(0.0, began + number * between_s - time.monotonic()))
             chosen = 1 + number % 9, number // 9 % 30, number % 7
             sent[chosen], address = time.time(), address_now(path, chosen)
             presenter.put(place, json={"address": address}, timeout=30).raise_for_status()

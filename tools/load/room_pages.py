@@ -7,9 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+import psutil
 from playwright.sync_api import Page, expect, sync_playwright
 
 SIZES = ((1440, 900), (1024, 768), (768, 1024), (390, 844))
+NICENESS = 15
 RECORDS = """
 window.shownPlaces = [];
 window.addEventListener("message", ({ data }) => {
@@ -24,7 +26,10 @@ Place = tuple[int, int, int]
 
 @contextmanager
 def following(url: str, code: str, count: int) -> Iterator[list[Page]]:
-    """Opens pages that follow a room, in one browser for each size."""
+    """Opens pages that follow a room, in one browser for each size.
+
+    They have a low priority: followers have machines of their own, and must not slow down this one's server.
+    """
     with ExitStack() as stack:
         chromium = stack.enter_context(sync_playwright()).chromium
         path, pages = shutil.which("chromium"), list[Page]()
@@ -38,6 +43,9 @@ def following(url: str, code: str, count: int) -> Iterator[list[Page]]:
                 page.goto(f"{url}room/{code}")
                 expect(page.frame_locator("iframe").locator("html[data-step]")).to_be_attached(timeout=60_000)
                 pages.append(page)
+        for process in psutil.Process().children(recursive=True):
+            if "chrom" in process.name():
+                process.nice(NICENESS)
         yield pages
 
 

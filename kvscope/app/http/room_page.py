@@ -7,12 +7,16 @@ import io
 import segno
 from flask import Blueprint, Response
 
+from kvscope.app.bodies import limits_of
 from kvscope.app.http.access import SENDS, declare
+from kvscope.app.http.room_bodies import Question, Vote
 from kvscope.app.http.root import full
 from kvscope.app.http.shell import renderer
 from kvscope.app.store.rooms import CODE
 
 QR_SECONDS = 24 * 60 * 60
+LIMITS = {"question": limits_of(Question), "vote": limits_of(Vote)}
+"""As in shell.py."""
 
 
 def blueprint() -> Blueprint:
@@ -24,7 +28,7 @@ def blueprint() -> Blueprint:
     @routes.get("/room/<code>")
     @declare(SENDS)
     def page(code: str | None) -> str:
-        return render({"code": code, "link": full(f"/room/{code or ''}")})
+        return render({"code": code, "link": full(f"/room/{code or ''}"), "limits": LIMITS})
 
     @routes.get("/room/<code>.svg")
     @declare(SENDS)

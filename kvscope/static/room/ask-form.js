@@ -2,12 +2,10 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { mostOf } from "../shared/log/limits.js";
 import { Form } from "../shared/ui/form.js";
 import { msg } from "../shared/words/msg.js";
 
-const MOST_CHARACTERS = 200;
-const MOST_CHOICES = 8;
-const CHOICE_CHARACTERS = 80;
 const FEWEST_CHOICES = 2;
 
 const KINDS = [
@@ -16,8 +14,8 @@ const KINDS = [
   { id: "token", name: msg`A token` },
 ];
 
-/** @param {{lesson: {text: string, kind: string, choices: string[]}|null, ask: (question: Object) => void, close: () => void}} props `lesson`: its question */
-export function AskForm({ lesson, ask, close }) {
+/** @param {{limits: import("../shared/log/limits.js").Limits, lesson: {text: string, kind: string, choices: string[]}|null, ask: (question: Object) => void, close: () => void}} props `lesson`: its question */
+export function AskForm({ limits, lesson, ask, close }) {
   const [text, setText] = useState("");
   const [kind, setKind] = useState("choice");
   const [choices, setChoices] = useState(["", ""]);
@@ -39,7 +37,7 @@ export function AskForm({ lesson, ask, close }) {
     }
     <${Form} class="stack wide" onSubmit=${send}>
       <label class="stack tight">${lesson ? msg`Or another question` : msg`Question`}
-        <textarea rows="2" maxlength=${MOST_CHARACTERS} required value=${text} onInput=${({ target }) => setText(target.value.replaceAll("\n", " "))}></textarea>
+        <textarea rows="2" maxlength=${mostOf(limits, "question", "text")} required value=${text} onInput=${({ target }) => setText(target.value.replaceAll("\n", " "))}></textarea>
       </label>
       <div class="choice room-kinds" role="group" aria-label=${msg`The followers answer with`}>
         ${KINDS.map(({ id, name }) => html`<button key=${id} type="button" aria-pressed=${id === kind} onClick=${() => setKind(id)}>${name}</button>`)}
@@ -50,14 +48,14 @@ export function AskForm({ lesson, ask, close }) {
           ${choices.map(
             (choice, at) => html`<li key=${at} class="line">
               <input
-                class="grow" aria-label=${msg`Choice ${at + 1}`} maxlength=${CHOICE_CHARACTERS} required placeholder=${msg`Choice ${at + 1}`} value=${choice}
+                class="grow" aria-label=${msg`Choice ${at + 1}`} maxlength=${mostOf(limits, "vote", "answer")} required placeholder=${msg`Choice ${at + 1}`} value=${choice}
                 onInput=${({ target }) => change(at, target.value)}
               />
               ${choices.length > FEWEST_CHOICES && html`<button type="button" class="button" aria-label=${msg`Remove choice ${at + 1}`} onClick=${() => setChoices(choices.toSpliced(at, 1))}>×</button>`}
             </li>`,
           )}
         </ol>
-        ${choices.length < MOST_CHOICES && html`<p><button type="button" class="link-button" onClick=${() => setChoices([...choices, ""])}>${msg`Add a choice`}</button></p>`}`
+        ${choices.length < mostOf(limits, "question", "choices") && html`<p><button type="button" class="link-button" onClick=${() => setChoices([...choices, ""])}>${msg`Add a choice`}</button></p>`}`
       }
       <p><button type="submit" class=${`button is-tall${lesson ? "" : " is-main"}`}>${msg`Ask`}</button></p>
     <//>

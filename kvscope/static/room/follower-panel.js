@@ -2,13 +2,12 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { mostOf } from "../shared/log/limits.js";
 import { Form } from "../shared/ui/form.js";
 import { msg } from "../shared/words/msg.js";
 import { plainNumberOf } from "./answers.js";
 import { Histogram } from "./histogram.js";
 import { Sheet } from "./sheet.js";
-
-const MOST_CHARACTERS = 80;
 
 /** @param {{state: Object, controller: Object}} props */
 export function FollowerPanel({ state, controller }) {
@@ -18,7 +17,7 @@ export function FollowerPanel({ state, controller }) {
     <p class="room-question">${question.text}</p>
     ${
       question.open
-        ? html`<${question.kind === "choice" ? Choices : Typed} question=${question} own=${own} answer=${controller.answer} />
+        ? html`<${question.kind === "choice" ? Choices : Typed} question=${question} own=${own} most=${mostOf(state.limits, "vote", "answer")} answer=${controller.answer} />
           <p class="muted" role="status">${own === null ? msg`Nobody sees who answered what.` : msg`Your answer counts. You can change it until the presenter shows the answers.`}</p>`
         : html`<${Histogram} question=${question} own=${own} />`
     }
@@ -36,19 +35,19 @@ function Choices({ question, own, answer }) {
 }
 
 /** A number, or a token. A number is sent as digits, so that 1,024 and 1024 are one answer. */
-function Typed({ question, own, answer }) {
+function Typed({ question, own, most, answer }) {
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState(false);
   const isNumber = question.kind === "number";
   const send = () => {
-    const sent = isNumber ? plainNumberOf(text) : text.trim().slice(0, MOST_CHARACTERS);
+    const sent = isNumber ? plainNumberOf(text) : text.trim();
     setWrong(isNumber && sent === null);
     if (sent) answer(sent);
   };
   return html`<${Form} class="stack" onSubmit=${send}>
     <div class="line">
       <input
-        class="room-typed number grow" aria-label=${msg`Your answer`} autocomplete="off" autocapitalize="off" maxlength=${MOST_CHARACTERS} required
+        class="room-typed number grow" aria-label=${msg`Your answer`} autocomplete="off" autocapitalize="off" maxlength=${most} required
         inputmode=${isNumber ? "decimal" : "text"} aria-invalid=${wrong} value=${text} onInput=${({ target }) => setText(target.value)}
       />
       <button type="submit" class="button is-tall">${own === null ? msg`Answer` : msg`Change`}</button>

@@ -22,7 +22,7 @@ export function Histogram({ question, own = null }) {
 
 /** The whole track is all answers of the vote, so that votes with different numbers of answers can be compared. */
 function Bar({ vote, isLast, count, total }) {
-  return html`<div class=${`room-bar-line ${isLast ? "is-computed" : "is-earlier"}`}>
+  return html`<div class=${`room-bar-line${isLast ? " is-last" : ""}`}>
     ${vote !== null && html`<span class="muted small nowrap">${msg`vote ${vote}`}</span>`}
     <span class="track is-whole grow">${count > 0 && html`<i style=${`width:${(100 * count) / total}%`}></i>`}</span>
     <span class="number small nowrap">${count} · ${shareOf(count, total)}</span>

@@ -42,8 +42,8 @@ export function Landing({ state, open, secrets, theme, setTheme }) {
     <main class="own-page stack wide room-landing">
       <h1>${msg`Rooms`}</h1>
       <div class="grid">
-        <${Open} open=${open} />
         <${Join} code=${code ?? ""} over=${over} />
+        <${Open} open=${open} />
       </div>
       ${
         presented.length > 0 &&

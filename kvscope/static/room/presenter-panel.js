@@ -16,7 +16,7 @@ export function PresenterPanel({ state, controller, client, close }) {
     controller.ask(asked);
   };
   if (!question)
-    return html`<${Sheet} name=${msg`Ask the room`}><${AskForm} lesson=${shown?.lesson?.question ?? null} ask=${ask} close=${close} /><//>`;
+    return html`<${Sheet} name=${msg`Ask the room`}><${AskForm} limits=${state.limits} lesson=${shown?.lesson?.question ?? null} ask=${ask} close=${close} /><//>`;
   return html`<${Sheet} name=${msg`Question to the room`}>
     <p class="room-question">${question.text}</p>
     ${

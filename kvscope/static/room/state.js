@@ -7,6 +7,8 @@ import { changed } from "../shared/state/create-store.js";
 import { isSamePlace } from "./place.js";
 
 export const initialState = {
+  /** Of questions and answers. */
+  limits: /** @type {import("../shared/log/limits.js").Limits} */ ({}),
   code: /** @type {string|null} */ (null),
   /** Whoever has it presents. */
   secret: /** @type {string|null} */ (null),
@@ -21,12 +23,11 @@ export const initialState = {
   attendance: /** @type {{followers: number, answered: number}|null} */ (null),
   /** The viewer's own answer to the question with that number. */
   answer: /** @type {{number: number, text: string}|null} */ (null),
-  /** The own answers of earlier votes on the same question. */
   problem: /** @type {import("../shared/log/problem.js").Problem|null} */ (null),
 };
 
 const REDUCERS = {
-  entered: (_state, { code, secret }) => ({ ...initialState, code, secret }),
+  entered: ({ limits }, { code, secret }) => ({ ...initialState, limits, code, secret }),
   room: (state, { room }) => {
     if (state.room && room.seq < state.room.seq) return {};
     const isOther = state.room !== null && !isSamePlace(state.room.place, room.place);

@@ -4,9 +4,6 @@ import { createPicture } from "../../embed/picture.js";
 import { pathOf } from "../../shared/log/root.js";
 import { isAnswered } from "./state.js";
 
-/** The longest question that a room asks (app/http/room_bodies.py). */
-const MOST_CHARACTERS = 200;
-
 /** @param {Window} window @param {{state: () => Object, dispatch: Function, subscribe: Function}} store of the lesson @returns {() => void} ends it */
 export function joinRoom(window, store) {
   const picture = createPicture({
@@ -51,8 +48,7 @@ function withinOf({ page, address }) {
 
 /** @returns {{text: string, kind: "choice"|"number", choices: string[]}} */
 function questionOf({ ask, number, choices, unit }) {
-  const whole = [plainText(ask), unit && `(${unit})`].filter(Boolean).join(" ");
-  const text = whole.length > MOST_CHARACTERS ? `${whole.slice(0, MOST_CHARACTERS - 1)}…` : whole;
+  const text = [plainText(ask), unit && `(${unit})`].filter(Boolean).join(" ");
   return { text, kind: number === null ? "choice" : "number", choices: choices.map(({ text: choice }) => choice) };
 }
 

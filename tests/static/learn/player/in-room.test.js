@@ -28,8 +28,6 @@ test("the question is told in plain text, with its unit or its choices", () => {
   const text = "How many rows of 9 heads?";
   assert.deepEqual(lessonShows(begin(NUMBER)).question, { text: `${text} (B)`, kind: "number", choices: [] });
   assert.deepEqual(lessonShows(begin(CHOICE)).question, { text, kind: "choice", choices: ["K", "V"] });
-  const long = { ...NUMBER, ask: [{ t: "text", text: "x".repeat(300) }] };
-  assert.equal(lessonShows(begin(long)).question.text.length, 200);
 });
 
 test("a step without a question, or with one that the picture answers, has none for the room", () => {
