@@ -47,7 +47,8 @@ SENTENCES = {
     "keeps_nothing": "{name} belongs to the caches window, sinks and heavy; leave it out",
     "not_of_change": "{name} does not belong to a change of this site and op; leave it out",
     "not_a_page": "{name} is {value}; it must be the address of a page of this server, such as /learn/cache#3",
-    "few_choices": "{name} must be a list of two different answers or more, and only of a question of the kind choice",
+    "few_choices": "{name} must be at least two different answers, and only of a question of the kind choice",
+    "not_an_id": "{name} must be 32 hexadecimal digits in small letters",
     "not_of_expert": "{name} of an expert must be zero or scale",
 }
 """Messages by pydantic's kind of error; its own are for programmers and name only one bound. Other kinds keep theirs.
@@ -59,7 +60,7 @@ MOST_SHOWN = 40
 """Most characters of a value that a message repeats."""
 UNBOUNDED = (
     *("nowhere", "string_unicode", "string_pattern_mismatch", "string_type"),
-    *("head_of_no_layer", "keeps_nothing", "not_of_change", "not_of_expert", "not_a_page", "few_choices"),
+    *("head_of_no_layer", "keeps_nothing", "not_of_change", "not_of_expert", "not_a_page", "not_an_id", "few_choices"),
 )
 """Kinds of errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}

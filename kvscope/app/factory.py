@@ -79,6 +79,7 @@ log = logging.getLogger(__name__)
 
 MOST_PRODUCED_BYTES = 64 * 1024 * 1024
 """Memory for pictures and pages of sessions."""
+OLD_ROOMS_S = 300.0
 PRESENCE_S = 1.0
 """How often the database's file is checked."""
 
@@ -98,6 +99,8 @@ class Parts:
     budget: Budget
     presence: Rounds
     """Reports when the database's file is lost, also if nobody uses it."""
+    old_rooms: Rounds
+    """Deletes the rooms whose time is over."""
     hold: Hold | None
     limits: Limits
     member: Member | None
@@ -126,6 +129,7 @@ class Parts:
         self.scheduler.open()
         self.gallery.start()
         self.expiry.start()
+        self.old_rooms.start()
         self.budget.start()
 
     def close(self) -> None:
@@ -134,6 +138,7 @@ class Parts:
             self.member.retire()
         self.presence.close()
         if self.member is None or self.member.leads:
+            self.old_rooms.close()
             self.expiry.close()
             self.budget.close()
             self.scheduler.close()
@@ -179,6 +184,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(
         *(runs, sessions, engine, scheduler, live, gallery, recorded, expiry, budget, presence),
+        Rounds("old rooms", rooms.end_old, OLD_ROOMS_S, report),
         None if settings.cluster else _hold(runs),
         limits,
         member,

@@ -83,10 +83,11 @@ MANAGES = Access("token", "starts or ends an engine", bound="without a token, th
 DELETES = Access("secret", "deletes")
 CONNECTS = Access("anyone", "uses a thread", bound="`--max-viewers`, `--max-viewers-per-address`", everywhere=True)
 OPENS_ROOM = Access("token", "stores a few bytes", "shares")
-PRESENTS = Access("secret", "reads or stores a few bytes", bound="the secret of one room")
+PRESENTS = Access("secret", "reads or stores a few bytes", "reads")
+READS_ROOM = Access("anyone", "reads stored data", "reads", everywhere=True)
+"""Counted, like all of rooms, so that nobody guesses codes."""
 ANSWERS_IN_ROOM = Access("anyone", "stores a few bytes", "reads")
 FOLLOWS_ROOM = Access("anyone", "reads stored data", "reads", everywhere=True)
-"""Counted, so that nobody guesses codes."""
 FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection", everywhere=True)
 
 

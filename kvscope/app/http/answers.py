@@ -705,7 +705,7 @@ class Histogram(TypedDict):
 
 class RoomQuestion(TypedDict):
     """A question to the followers of a room. `number` grows with each question and each second vote; `rounds`: the
-    histogram of each vote that was revealed.
+    histograms of the last two votes that were revealed.
     """
 
     number: Positive

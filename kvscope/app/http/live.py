@@ -16,6 +16,7 @@ from threading import Event, Lock, RLock, Thread
 from typing import Any
 
 import socketio
+from engineio.exceptions import SocketIsClosedError
 from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
@@ -281,8 +282,8 @@ class Live:
         """
         if not isinstance(body, dict) or not isinstance(code := body.get("room", ""), str | None):
             raise Problem(422, "room must be the code of a room, as text.", field="room")
-        self._rooms.leave(sid)
         if code is None:
+            self._rooms.leave(sid)
             return {"room": None}
         address = network_of(request.remote_addr or "")
         self._limits.take(Visitor(token_of(body.get("client")) or address, address), "reads")
@@ -307,7 +308,10 @@ class Live:
         with session.lock:
             if self._guard.queued_packets(session) >= MAX_QUEUED_PACKETS:
                 return False
-            self._server.emit("room", room, to=sid, namespace=NAMESPACE)
+            try:
+                self._server.emit("room", room, to=sid, namespace=NAMESPACE)
+            except SocketIsClosedError:
+                raise KeyError(sid) from None
         return True
 
     def _report(self, session: Session, run: str, error: StoreError) -> None:

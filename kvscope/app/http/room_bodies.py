@@ -16,12 +16,21 @@ MOST_CHOICES = 8
 MOST_VOTES = 10**6
 MAX_QUESTION_CHARS, MAX_ANSWER_CHARS = 400, 200
 PAGE = re.compile(r"/([^/\\\s][^\\\s]*)?")
+NEVER_SHOWN = re.compile(r"/\.|[#&](token|secret)=")
+"""In an address that leads elsewhere than it seems to, or that would store a secret on the followers' devices."""
+VOTER = re.compile("[0-9a-f]{32}")
 
 
 def _page(address: str) -> str:
-    if not PAGE.fullmatch(address):
+    if not PAGE.fullmatch(address) or NEVER_SHOWN.search(address):
         raise PydanticCustomError("not_a_page", "not a page")
     return address
+
+
+def _id(voter: str) -> str:
+    if not VOTER.fullmatch(voter):
+        raise PydanticCustomError("not_an_id", "not an id")
+    return voter
 
 
 Address = Annotated[str, Field(max_length=MAX_ADDRESS_CHARS, examples=["/"]), AfterValidator(_page)]
@@ -29,7 +38,7 @@ Address = Annotated[str, Field(max_length=MAX_ADDRESS_CHARS, examples=["/"]), Af
 Answer = Annotated[str, Field(min_length=1, max_length=MAX_ANSWER_CHARS, pattern=f"^{SHOWN}*$")]
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
 """An answer to a question for a number."""
-Voter = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=["0" * 32])]
+Voter = Annotated[str, Field(max_length=32, examples=["0" * 32]), AfterValidator(_id)]
 
 
 class Place(Body):
@@ -50,7 +59,8 @@ class Question(Body):
 
     @model_validator(mode="after")
     def _choices_of_a_choice(self) -> Self:
-        if (self.kind == "choice") != (len(set(self.choices)) >= 2):
+        different = len(set(self.choices))
+        if different != len(self.choices) or (self.kind == "choice") != (different >= 2):
             raise PydanticCustomError("few_choices", "few choices", {"member": "choices"})
         return self
 

@@ -19,7 +19,6 @@ from kvscope.app.store.rounds import Rounds
 
 LOOK_S = 0.1
 REPORT_S = 2.0
-END_OLD_S = 300.0
 
 log = logging.getLogger(__name__)
 
@@ -47,16 +46,15 @@ class RoomNews:
         self._rounds = [
             Rounds("rooms", self.look, LOOK_S, log.error),
             Rounds("followers of rooms", self.report, REPORT_S, log.error),
-            Rounds("ended rooms", rooms.end_old, END_OLD_S, log.error),
         ]
 
     def start(self) -> None:
-        """Starts to send changes, to count followers, and to delete rooms whose time is over."""
+        """Starts to send changes, and to count followers."""
         for rounds in self._rounds:
             rounds.start()
 
     def close(self) -> None:
-        """Stops all of it."""
+        """Stops both."""
         for rounds in reversed(self._rounds):
             rounds.close()
 
@@ -91,6 +89,7 @@ class RoomNews:
             try:
                 sent = self._send(id, states.get(follower.code, {"code": follower.code, "ended": True}))
             except KeyError:
+                self.leave(id)
                 continue
             if room is None:
                 self.leave(id)

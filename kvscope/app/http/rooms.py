@@ -2,7 +2,7 @@
 (room_news.py).
 
 A room's state is {place, question, asked}. `place`: a `Place`. `question`: null, or {number, text, kind, choices, open,
-rounds}, where `rounds` has the histogram of each vote that was revealed. `asked`: the number of the last vote.
+rounds}, where `rounds` has the histograms of the last two revealed votes. `asked`: the number of the last vote.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.http.access import ANSWERS_IN_ROOM, OPENS_ROOM, PRESENTS, count
+from kvscope.app.http.access import ANSWERS_IN_ROOM, OPENS_ROOM, PRESENTS, READS_ROOM, count
 from kvscope.app.http.answers import Attendance, OpenedRoom, RoomState
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import bearer
 from kvscope.app.http.openapi import Answer, describe, json_answer
+from kvscope.app.http.openers import RETRY_S, Openers
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.http.requests import body
 from kvscope.app.http.room_bodies import NUMBER, Place, Question, Vote
 from kvscope.app.http.voters import Voters
 from kvscope.app.store.rooms import MOST_ANSWERS, MOST_ROOMS, Count, Room, Rooms, RoomsFull
 
+MOST_ROUNDS = 2
+"""Histograms of one question: before a discussion and after it."""
 MOST_COUNTS = 12
 """Answers listed in a histogram; the others are counted together."""
 READ = (400, 413, 415, 422)
@@ -48,10 +51,12 @@ def open_room(rooms: Rooms, code: str) -> Room:
 def blueprint(rooms: Rooms, limits: Limits, voters: Voters) -> Blueprint:
     """Returns the routes."""
     routes = Blueprint("rooms", __name__, url_prefix="/api/rooms")
+    openers = Openers(rooms)
 
     def presented(code: str) -> Room:
         """Returns the room whose secret came with the request. Raises Problem."""
         secret = bearer("The room's secret")
+        count(limits)
         room = open_room(rooms, code)
         if not rooms.is_secret(code, secret):
             raise Problem(403, "This is not the secret of this room.", field="Authorization")
@@ -68,15 +73,23 @@ def blueprint(rooms: Rooms, limits: Limits, voters: Voters) -> Blueprint:
     @describe(OPENS_ROOM, "Open a room", {201: json_answer("the room", OpenedRoom)}, *READ, 503, body=Place)
     def create() -> Response:
         place = body(Place)
-        count(limits)
+        visitor = count(limits)
+        openers.check(visitor)
         try:
             room, secret = rooms.create({"place": place.model_dump(), "question": None, "asked": 0})
         except RoomsFull:
             sentence = "As many rooms are open as this server allows. Try again later."
-            raise Problem(503, sentence, field="room", limit=MOST_ROOMS, retry_after=60) from None
+            raise Problem(503, sentence, field="room", limit=MOST_ROOMS, retry_after=RETRY_S) from None
+        openers.add(visitor, room.code)
         response = jsonify({**described(room), "secret": secret})
         response.status_code = 201
         return response
+
+    @routes.get("/<code>")
+    @describe(READS_ROOM, "What a room shows", ROOM, 404)
+    def read(code: str) -> Response:
+        count(limits)
+        return jsonify(described(open_room(rooms, code)))
 
     @routes.put("/<code>/place")
     @describe(PRESENTS, "Show a place to the followers of a room", ROOM, 404, *READ, body=Place)
@@ -101,8 +114,10 @@ def blueprint(rooms: Rooms, limits: Limits, voters: Voters) -> Blueprint:
     @routes.post("/<code>/question/reveal")
     @describe(PRESENTS, "End the vote and show its histogram", ROOM, 404, 409)
     def reveal(code: str) -> Response:
-        presented(code)
-        return changed(code, _revealed)
+        number = _question(presented(code).state)["number"]
+        response = changed(code, _revealed)
+        rooms.forget_answers(code, number)
+        return response
 
     @routes.delete("/<code>/question")
     @describe(PRESENTS, "Remove the question", ROOM, 404)
@@ -130,7 +145,10 @@ def blueprint(rooms: Rooms, limits: Limits, voters: Voters) -> Blueprint:
             voters.count(visitor, code, vote.question, vote.voter)
             return vote.question
 
-        if not rooms.answer(code, check, vote.voter, vote.answer):
+        stored = rooms.answer(code, check, vote.voter, vote.answer)
+        if stored is None:
+            raise unknown("room", code)
+        if not stored:
             sentence = "The question has the most answers that it may have."
             raise Problem(429, sentence, field="answer", limit=MOST_ANSWERS)
         return Response(status=204)
@@ -140,6 +158,7 @@ def blueprint(rooms: Rooms, limits: Limits, voters: Voters) -> Blueprint:
     def end(code: str) -> Response:
         presented(code)
         rooms.end(code)
+        voters.forget(code)
         return Response(status=204)
 
     return routes
@@ -163,7 +182,7 @@ def _revealed(state: dict[str, Any], counted: Count) -> dict[str, Any]:
     question = _question(state)
     if not question["open"]:
         raise Problem(409, "The answers are already shown.", field="question")
-    rounds = [*question["rounds"], _histogram(counted(question["number"]))]
+    rounds = [*question["rounds"], _histogram(counted(question["number"]))][-MOST_ROUNDS:]
     return {**state, "question": {**question, "open": False, "rounds": rounds}}
 
 

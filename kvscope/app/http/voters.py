@@ -39,3 +39,8 @@ class Voters:
                 sentence = "As many pages at your address have answered as may follow from there."
                 raise Problem(429, sentence, field="voter", limit=self._most)
             voters.add(voter)
+
+    def forget(self, code: str) -> None:
+        """Forgets a room that has ended."""
+        with self._lock:
+            self._votes.pop(code, None)

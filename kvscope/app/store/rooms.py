@@ -29,9 +29,11 @@ CODE_CHARS = 8
 CODE = re.compile(f"[{ALPHABET}]{{{CODE_CHARS}}}")
 SECRET_BYTES = 24
 LIFE_S = 8 * 60 * 60
+EMPTY_S = 60 * 60
+"""A room that nobody follows or presents for this time ends early."""
 SILENT_S = 30
 """The followers of a web process that has not reported for this time do not count."""
-MOST_ROOMS = 40
+MOST_ROOMS = 200
 MOST_ANSWERS = 2000
 """Answers to one question of a room; later ones are refused."""
 
@@ -42,10 +44,11 @@ rooms_table = sa.Table(
     sa.Column("secret_sha256", sa.String, nullable=False),
     sa.Column("seq", sa.Integer, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    sa.Column("expires", sa.Integer, nullable=False, index=True),
+    sa.Column("expires", sa.BigInteger, nullable=False, index=True),
+    sa.Column("used", sa.BigInteger, nullable=False),
     info=OF_THE_MOMENT,
 )
-"""`seq` counts the changes of `state`, which is JSON; `expires`: seconds since 1970."""
+"""`seq` counts the changes of `state`, which is JSON. `expires`, and when the room was last `used`: in s since 1970."""
 
 room_answers_table = sa.Table(
     "room_answers",
@@ -64,7 +67,7 @@ room_followers_table = sa.Table(
     sa.Column("room", sa.String, sa.ForeignKey("rooms.code"), primary_key=True),
     sa.Column("process", sa.String, primary_key=True),
     sa.Column("followers", sa.Integer, nullable=False),
-    sa.Column("reported", sa.Integer, nullable=False),
+    sa.Column("reported", sa.BigInteger, nullable=False),
     info=OF_THE_MOMENT,
 )
 """How many follow a room through one web process; `reported`: seconds since 1970."""
@@ -97,14 +100,15 @@ class Rooms:
         """Opens a room. Returns it with its secret. Raises RoomsFull."""
         code = "".join(secrets.choice(ALPHABET) for _ in range(CODE_CHARS))
         secret = secrets.token_urlsafe(SECRET_BYTES)
-        room = Room(code, 0, state, int(self._now()) + LIFE_S)
+        now = int(self._now())
+        room = Room(code, 0, state, now + LIFE_S)
         with self._runs.changing("The room cannot be opened") as connection:
             self._end_old(connection)
             if (connection.scalar(sa.select(sa.func.count()).select_from(rooms_table)) or 0) >= MOST_ROOMS:
                 raise RoomsFull
             connection.execute(
                 sa.insert(rooms_table),
-                {**_row(room), "code": code, "secret_sha256": _hash(secret), "expires": room.expires},
+                {**_row(room), "code": code, "secret_sha256": _hash(secret), "expires": room.expires, "used": now},
             )
         return room, secret
 
@@ -115,13 +119,16 @@ class Rooms:
     def rooms(self, codes: Collection[str]) -> list[Room]:
         """Returns those of the rooms that are open."""
         columns = (rooms_table.c.code, rooms_table.c.seq, rooms_table.c.state, rooms_table.c.expires)
-        query = sa.select(*columns).where(rooms_table.c.code.in_(codes), rooms_table.c.expires > self._now())
+        known = [code for code in codes if CODE.fullmatch(code)]
+        query = sa.select(*columns).where(rooms_table.c.code.in_(known), rooms_table.c.expires > self._now())
         with reading(self._runs.engine) as connection:
             rows = connection.execute(query).all()
         return [Room(code, seq, json.loads(state), expires) for code, seq, state, expires in rows]
 
     def is_secret(self, code: str, secret: str) -> bool:
         """Returns whether this is the secret of an open room."""
+        if not CODE.fullmatch(code):
+            return False
         query = sa.select(rooms_table.c.secret_sha256).where(
             rooms_table.c.code == code, rooms_table.c.expires > self._now()
         )
@@ -150,14 +157,15 @@ class Rooms:
         with self._runs.changing("The room cannot be ended") as connection:
             _delete(connection, rooms_table.c.code == code)
 
-    def answer(self, code: str, check: Callable[[dict[str, Any]], int], voter: str, answer: str) -> bool:
+    def answer(self, code: str, check: Callable[[dict[str, Any]], int], voter: str, answer: str) -> bool | None:
         """Stores an answer in place of the voter's earlier one. `check` returns the number of the question that the
-        room's state asks, or raises. Returns False if the room is not open, or the question has its most answers.
+        room's state asks, or raises. Returns False if the question has its most answers, and None if the room is not
+        open.
         """
         with self._runs.changing("The answer cannot be stored") as connection:
             room = self._locked(connection, code)
             if room is None:
-                return False
+                return None
             question = check(room.state)
             row = {"room": code, "question": question, "voter": voter}
             one = sa.and_(*(room_answers_table.c[name] == value for name, value in row.items()))
@@ -174,9 +182,11 @@ class Rooms:
             return _answered(connection, code, question)
 
     def report(self, process: str, followers: Mapping[str, int]) -> None:
-        """Stores how many follow each open room through this process, in place of its last report."""
+        """Stores how many follow each room through this process, in place of its last report."""
         mine, now = room_followers_table.c.process == process, int(self._now())
         with writing(self._runs.engine, "The followers of rooms cannot be stored") as connection:
+            # Locks the rooms, so that none ends before the rows below are stored.
+            connection.execute(sa.update(rooms_table).where(rooms_table.c.code.in_(followers)).values(used=now))
             connection.execute(sa.delete(room_followers_table).where(mine))
             query = sa.select(rooms_table.c.code).where(rooms_table.c.code.in_(followers))
             rows = [
@@ -194,6 +204,12 @@ class Rooms:
         with reading(self._runs.engine) as connection:
             return int(connection.scalar(query) or 0)
 
+    def forget_answers(self, code: str, question: int) -> None:
+        """Deletes the answers to a question."""
+        of_question = (room_answers_table.c.room == code) & (room_answers_table.c.question == question)
+        with self._runs.changing("The answers cannot be deleted") as connection:
+            connection.execute(sa.delete(room_answers_table).where(of_question))
+
     def end_old(self) -> None:
         """Deletes the rooms whose time is over."""
         with self._runs.changing("The rooms cannot be ended") as connection:
@@ -201,14 +217,17 @@ class Rooms:
 
     def _locked(self, connection: sa.Connection, code: str) -> Room | None:
         """Returns an open room, which no other transaction changes until this one ends."""
+        # SQLite has no SELECT … FOR UPDATE: there a transaction begins, and excludes others, with its first change.
+        connection.execute(sa.update(rooms_table).where(rooms_table.c.code == code).values(seq=rooms_table.c.seq))
         query = sa.select(rooms_table.c.seq, rooms_table.c.state, rooms_table.c.expires).where(
             rooms_table.c.code == code, rooms_table.c.expires > self._now()
         )
-        row = connection.execute(query.with_for_update()).one_or_none()
+        row = connection.execute(query).one_or_none()
         return Room(code, row.seq, json.loads(row.state), row.expires) if row is not None else None
 
     def _end_old(self, connection: sa.Connection) -> None:
-        _delete(connection, rooms_table.c.expires <= self._now())
+        now = self._now()
+        _delete(connection, (rooms_table.c.expires <= now) | (rooms_table.c.used <= now - EMPTY_S))
 
 
 def _row(room: Room) -> dict[str, Any]:
@@ -216,6 +235,8 @@ def _row(room: Room) -> dict[str, Any]:
 
 
 def _delete(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    # Locks the rooms first, in the order of all other transactions.
+    connection.execute(sa.update(rooms_table).where(which).values(seq=rooms_table.c.seq))
     codes = sa.select(rooms_table.c.code).where(which)
     for table in (room_answers_table, room_followers_table):
         connection.execute(sa.delete(table).where(table.c.room.in_(codes)))

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from tests.support.over_http import NewClient, problem
+from kvscope.app.http.openers import MOST_PER_ADDRESS
+from tests.support.over_http import NewClient, bearer, problem
 
 PLACE = {"address": "/#step=3", "playing": False}
 ASKED = {"text": "Which is larger?", "kind": "choice", "choices": ["K", "V", "both alike"]}
@@ -49,6 +50,8 @@ def test_a_room_shows_what_its_presenter_last_sent(presenter: Presenter) -> None
     assert (shown["seq"], shown["place"], shown["question"]) == (1, place, None)
     assert "secret" not in shown
     assert presenter.put("place", place).json["seq"] == 1
+    assert presenter.client.get(presenter.address).json == shown
+    problem(presenter.client.get("/api/rooms/22222222"), 404, "room")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,11 @@ def test_nobody_else_changes_a_room(presenter: Presenter, method: str, what: str
 
 
 @pytest.mark.parametrize(
-    "address", ["//other.example", "https://other.example", "/\\other", "javascript:1", "", "/ x", "/\t/other.example"]
+    "address",
+    [
+        *("//other.example", "https://other.example", "/\\other", "javascript:1", "", "/ x", "/\t/other.example"),
+        *("/x/../room", "/.//x", "/#token=let-me-in", "/room/22222222#secret=x"),
+    ],
 )
 def test_a_room_shows_pages_of_this_server_only(presenter: Presenter, address: str) -> None:
     problem(presenter.put("place", {"address": address}), 422, "address")
@@ -96,6 +103,10 @@ def test_a_vote_counts_once_for_each_page_and_is_shown_when_it_is_revealed(prese
     presenter.vote(2, "both alike")
     second = {"counts": {"both alike": 1}, "others": 0}
     assert presenter.post("question/reveal").json["question"]["rounds"] == [first, second]
+    assert presenter.attendance().json["answered"] == 0
+    presenter.post("question/again")
+    third = {"counts": {}, "others": 0}
+    assert presenter.post("question/reveal").json["question"]["rounds"] == [second, third]
 
 
 def test_an_answer_has_the_form_that_the_question_asks_for(presenter: Presenter) -> None:
@@ -106,7 +117,9 @@ def test_an_answer_has_the_form_that_the_question_asks_for(presenter: Presenter)
     assert presenter.vote(2, "26").status_code == 204
     problem(presenter.vote(2, "many"), 422, "answer")
     problem(presenter.vote(2, "x" * 201), 413, "answer")
-    problem(presenter.put("question", {"text": "Which?", "kind": "choice", "choices": ["one"]}), 422, "choices")
+    for choices in (["one"], ["one", "two", "one"]):
+        problem(presenter.put("question", {**ASKED, "choices": choices}), 422, "choices")
+    problem(presenter.vote(2, "26", "abc"), 422, "voter")
 
 
 def test_a_removed_question_takes_no_answers_and_the_next_one_has_its_own(presenter: Presenter) -> None:
@@ -147,3 +160,16 @@ def test_one_address_has_as_many_votes_as_pages_may_follow_from_it(new_client: N
     assert vote(1, 3, "203.0.113.7") == 429
     presenter.post("question/again")
     assert vote(2, 3, "203.0.113.7") == 204
+
+
+def test_one_address_has_so_many_rooms_open_and_others_have_theirs(new_client: NewClient) -> None:
+    client = new_client(shares_per_minute=0)
+
+    def opened(address: str) -> Any:
+        return client.post("/api/rooms", json=PLACE, environ_overrides={"REMOTE_ADDR": address})
+
+    rooms = [opened("203.0.113.7").json for _ in range(MOST_PER_ADDRESS)]
+    problem(opened("203.0.113.7"), 429, "room")
+    assert opened("198.51.100.7").status_code == 201
+    client.delete(f"/api/rooms/{rooms[0]['code']}", headers=bearer(rooms[0]["secret"]))
+    assert opened("203.0.113.7").status_code == 201

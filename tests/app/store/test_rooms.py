@@ -1,9 +1,12 @@
 """Rooms end, change and count answers; a secret is known by its hash alone."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 import sqlalchemy as sa
 
-from kvscope.app.store.rooms import LIFE_S, MOST_ROOMS, SILENT_S, Rooms, RoomsFull, rooms_table
+from kvscope.app.store.rooms import EMPTY_S, LIFE_S, MOST_ROOMS, SILENT_S, Rooms, RoomsFull, rooms_table
 from kvscope.app.store.runs import RunLog
 
 PLACE = {"address": "/", "playing": False}
@@ -107,3 +110,56 @@ def test_the_followers_of_all_processes_count_and_those_of_a_silent_one_do_not(r
 def test_a_state_that_is_the_same_is_not_a_change(rooms: Rooms) -> None:
     room, _ = rooms.create({"place": PLACE})
     assert rooms.change(room.code, lambda state, _count: dict(state)) == room
+
+
+def test_changes_and_answers_at_the_same_moment_are_all_counted(rooms: Rooms) -> None:
+    room, _ = rooms.create({"changes": 0})
+    at_once, each = Barrier(4), 15
+
+    def change(_: int) -> list[int]:
+        at_once.wait()
+        changed = [
+            rooms.change(room.code, lambda state, _count: {"changes": state["changes"] + 1}) for _ in range(each)
+        ]
+        return [one.seq for one in changed if one is not None]
+
+    def answer(voter: int) -> None:
+        at_once.wait()
+        for number in range(each):
+            rooms.answer(room.code, lambda _state: 1, f"{voter} {number}", "yes")
+
+    with ThreadPoolExecutor(4) as pool:
+        changing = [pool.submit(change, number) for number in range(2)]
+        answering = [pool.submit(answer, number) for number in range(2)]
+        numbers = sorted(number for one in changing for number in one.result())
+        for one in answering:
+            one.result()
+    assert numbers == list(range(1, 2 * each + 1))
+    now = rooms.room(room.code)
+    assert now is not None
+    assert now.state == {"changes": 2 * each}
+    assert rooms.answered(room.code, 1) == 2 * each
+
+
+def test_a_room_that_nobody_follows_or_presents_ends_early(rooms: Rooms, clock: Hours) -> None:
+    (empty, _), (used, _) = rooms.create({}), rooms.create({})
+    clock.now += EMPTY_S - 10
+    rooms.report("one", {used.code: 0})
+    clock.now += 20
+    rooms.end_old()
+    assert rooms.room(empty.code) is None
+    assert rooms.room(used.code) is not None
+
+
+def test_answers_that_were_shown_can_be_deleted_alone(rooms: Rooms) -> None:
+    room, _ = rooms.create({})
+    for question in (1, 2):
+        rooms.answer(room.code, lambda _state, question=question: question, "a", "yes")  # type: ignore[misc]
+    rooms.forget_answers(room.code, 1)
+    assert (rooms.answered(room.code, 1), rooms.answered(room.code, 2)) == (0, 1)
+
+
+@pytest.mark.parametrize("code", ["", "222", "22222222\x00", "\ud800", "abcd2345", "2" * 5000])
+def test_a_text_that_is_no_code_is_no_room(rooms: Rooms, code: str) -> None:
+    assert rooms.room(code) is None
+    assert not rooms.is_secret(code, "x")

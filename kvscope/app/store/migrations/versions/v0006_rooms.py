@@ -17,7 +17,8 @@ def upgrade() -> None:
         sa.Column("secret_sha256", sa.String, nullable=False),
         sa.Column("seq", sa.Integer, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
-        sa.Column("expires", sa.Integer, nullable=False, index=True),
+        sa.Column("expires", sa.BigInteger, nullable=False, index=True),
+        sa.Column("used", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "room_answers",
@@ -31,5 +32,5 @@ def upgrade() -> None:
         sa.Column("room", sa.String, sa.ForeignKey("rooms.code"), primary_key=True),
         sa.Column("process", sa.String, primary_key=True),
         sa.Column("followers", sa.Integer, nullable=False),
-        sa.Column("reported", sa.Integer, nullable=False),
+        sa.Column("reported", sa.BigInteger, nullable=False),
     )
