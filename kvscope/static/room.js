@@ -17,9 +17,8 @@ import { listenToKeys } from "./shared/state/listen-to-keys.js";
 import { clientOf, connect, delay } from "./shared/state/page-client.js";
 import { storageOr } from "./shared/state/storage.js";
 
-const { code, link, limits } = bootstrapOf();
+const { code, limits } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
-const secretOfAddress = secretInAddress(window);
 const identity = identityOf(settings, false);
 const secrets = createSecrets(settings, Date.now);
 const store = storeOf({ ...initialState, limits }, reduce);
@@ -44,8 +43,15 @@ const controller = createController({
 });
 
 listenToKeys(window, { controller, store }, KEYS);
-if (code) controller.enter(code, secretOfAddress ?? secrets.of(code));
+if (code) {
+  controller.enter(code, secretInAddress(window));
+  // The link to present may be opened in the tab that follows.
+  window.addEventListener("hashchange", () => {
+    const secret = secretInAddress(window);
+    if (secret) controller.present(secret);
+  });
+}
 render(
-  html`<${Page} store=${store} controller=${controller} frame=${frame} open=${api.open} secrets=${secrets} settings=${settings} link=${link} client=${() => clientOf({ settings, saved: null, stranger: false })} />`,
+  html`<${Page} store=${store} controller=${controller} frame=${frame} open=${api.open} secrets=${secrets} settings=${settings} client=${() => clientOf({ settings, saved: null, stranger: false })} />`,
   document.getElementById("page"),
 );

@@ -169,6 +169,14 @@ def test_who_looks_around_is_left_alone_and_returns_with_one_press(room: Room) -
     expect(follower.says).to_have_text("You follow the presenter")
 
 
+def test_a_click_of_a_screen_reader_which_presses_nothing_looks_around_and_leads(room: Room) -> None:
+    presenter, follower = room.presenter, room.join().expect_step(1)
+    presenter.frame.get_by_role("button", name="Next step").dispatch_event("click")
+    follower.expect_step(2)
+    follower.frame.get_by_role("button", name="Next step").dispatch_event("click")
+    expect(follower.says).to_have_text("You look around")
+
+
 def test_followers_play_while_the_presenter_plays(room: Room) -> None:
     presenter, follower = room.presenter, room.join().expect_step(1)
     presenter.frame.get_by_role("button", name="Play", exact=True).click()
@@ -293,6 +301,8 @@ def test_a_lesson_asks_the_room_and_shows_the_answer_to_all(open_room: Callable[
     expect(question.get_by_role("textbox")).to_be_visible()
     presenter.frame.get_by_role("button", name="Show me").click()
     expect(question.get_by_role("status")).to_contain_text("It is 4.")
+    expect(presenter.frame.get_by_role("region", name="Prediction").get_by_role("status")).to_be_focused()
+    expect(question.get_by_role("status")).not_to_be_focused()
     presenter.frame.get_by_role("button", name="Next", exact=True).click()
     follower.expect_lesson_at(2)
     late = room.join()
@@ -303,6 +313,22 @@ def test_a_lesson_asks_the_room_and_shows_the_answer_to_all(open_room: Callable[
     for member in (follower, late):
         expect(member.frame.frame_locator("iframe").locator("html[data-step='4']")).to_be_attached()
     assert presenter.page.evaluate("localStorage['kvscope.lessons']") is None
+
+
+def test_a_presenter_learns_that_followers_keep_the_run_of_a_lesson(
+    open_room: Callable[[str], Room], short_run: str
+) -> None:
+    room = open_room(f"{LESSON}#1")
+    presenter, follower = room.presenter, room.join()
+    follower.expect_lesson_at(1)
+    expect(presenter.frame.frame_locator("iframe").locator("html[data-state=paused]")).to_be_attached()
+    expect(presenter.trouble).to_be_empty()
+    visit = "run => document.querySelector('iframe').contentWindow.postMessage({kvscope: 1, type: 'visit', run}, '*')"
+    presenter.page.frames[1].evaluate(visit, short_run)
+    expect(presenter.trouble).to_contain_text("The followers’ lesson keeps its own run")
+    expect(follower.trouble).to_be_empty()
+    presenter.frame.get_by_role("button", name="Step 2", exact=True).click()
+    follower.expect_lesson_at(2)
 
 
 def test_a_lost_connection_is_said_and_the_page_is_right_when_it_is_back(room: Room, complaints: Complaints) -> None:
@@ -321,6 +347,64 @@ def test_a_lost_connection_is_said_and_the_page_is_right_when_it_is_back(room: R
     follower.expect_step(2)
     presenter.page.context.set_offline(False)
     follower.expect_step(3)
+
+
+def test_the_link_to_present_presents_in_a_tab_that_follows(room: Room) -> None:
+    secret = room.presenter.page.evaluate("JSON.parse(localStorage['kvscope.rooms'])[0][1]")
+    follower = room.join().expect_step(1)
+    follower.button("Look around").click()
+    follower.page.evaluate("secret => { location.hash = `#secret=${secret}`; }", secret)
+    expect(follower.button("Ask the room")).to_be_visible()
+    assert follower.page.url.endswith(f"/room/{room.code}")
+    follower.next_step()
+    room.presenter.expect_step(2)
+
+
+def test_a_question_that_is_refused_can_be_sent_again(room: Room, complaints: Complaints) -> None:
+    complaints.allow("ERR_FAILED")
+    presenter = room.presenter
+    presenter.page.route("**/api/rooms/*/question", lambda route: route.abort(), times=1)
+    room.ask("Which is larger?", "Choices", "K", "V")
+    expect(presenter.panel.get_by_role("alert")).to_contain_text("Check that it is still running")
+    expect(presenter.panel.get_by_label("Question")).to_have_value("Which is larger?")
+    presenter.button("Ask").click()
+    expect(presenter.panel.get_by_role("heading", name="Which is larger?")).to_be_visible()
+
+
+def test_the_focus_stays_with_the_question_and_screen_readers_hear_of_it(room: Room) -> None:
+    presenter, follower = room.presenter, room.join()
+    news = follower.page.locator(".room-page > [role=status]")
+    expect(news).to_be_empty()
+    room.ask("Which is larger?", "Choices", "K", "V")
+    asked = presenter.panel.get_by_role("heading", name="Which is larger?")
+    expect(asked).to_be_focused()
+    expect(news).to_have_text("The presenter asks: Which is larger?")
+    expect(follower.panel.get_by_role("heading", name="Which is larger?")).not_to_be_focused()
+    follower.panel.get_by_role("button", name="K", exact=True).press("Enter")
+    for name, text in (("Show the answers", "The answers are shown: "), ("Vote again", "The presenter asks: ")):
+        presenter.button(name).press("Enter")
+        expect(news).to_have_text(f"{text}Which is larger?")
+        expect(asked).to_be_focused()
+    expect(follower.panel.get_by_role("heading", name="Which is larger?")).to_be_focused()
+    presenter.button("Close the question").press("Enter")
+    expect(presenter.button("Ask the room")).to_be_focused()
+
+
+def test_without_websockets_a_room_is_followed_and_presented(
+    room: Room, new_page: NewPage, server: Server, complaints: Complaints
+) -> None:
+    complaints.allow("WebSocket")
+    secret = room.presenter.page.evaluate("JSON.parse(localStorage['kvscope.rooms'])[0][1]")
+    room.presenter.page.close()
+    presenter, follower = Member(new_page()), Member(new_page())
+    for member, more in ((presenter, f"#secret={secret}"), (follower, "")):
+        member.page.route_web_socket(re.compile("/socket.io/"), lambda socket: socket.close())
+        member.page.goto(f"{server.url}room/{room.code}{more}")
+        member.expect_step(1)
+    presenter.next_step()
+    follower.expect_step(2)
+    for member in (presenter, follower):
+        expect(member.trouble).to_be_empty()
 
 
 def test_a_room_that_has_ended_leaves_its_page(room: Room, complaints: Complaints) -> None:

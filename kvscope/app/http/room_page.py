@@ -13,9 +13,10 @@ from kvscope.app.http.room_bodies import Question, Vote
 from kvscope.app.http.root import full
 from kvscope.app.http.shell import renderer
 from kvscope.app.store.rooms import CODE
+from kvscope.app.travel.words import Share
 
 QR_SECONDS = 24 * 60 * 60
-LIMITS = {"question": limits_of(Question), "vote": limits_of(Vote)}
+LIMITS = {"question": limits_of(Question), "vote": limits_of(Vote), "share": limits_of(Share)}
 """As in shell.py."""
 
 
@@ -28,7 +29,7 @@ def blueprint() -> Blueprint:
     @routes.get("/room/<code>")
     @declare(SENDS)
     def page(code: str | None) -> str:
-        return render({"code": code, "link": full(f"/room/{code or ''}"), "limits": LIMITS})
+        return render({"code": code, "limits": LIMITS})
 
     @routes.get("/room/<code>.svg")
     @declare(SENDS)

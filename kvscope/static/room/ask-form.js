@@ -14,14 +14,28 @@ const KINDS = [
   { id: "token", name: msg`A token` },
 ];
 
-/** @param {{limits: import("../shared/log/limits.js").Limits, lesson: {text: string, kind: string, choices: string[]}|null, ask: (question: Object) => void, close: () => void}} props `lesson`: its question */
+/** @param {{limits: import("../shared/log/limits.js").Limits, lesson: {text: string, kind: string, choices: string[]}|null, ask: (question: Object) => Promise<void>, close: () => void}} props `lesson`: its question; `ask`: may throw Problem */
 export function AskForm({ limits, lesson, ask, close }) {
   const [text, setText] = useState("");
   const [kind, setKind] = useState("choice");
   const [choices, setChoices] = useState(["", ""]);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
   const change = (at, value) => setChoices(choices.with(at, value));
   const isChoice = kind === "choice";
-  const send = () => ask({ text: text.trim(), kind, choices: isChoice ? choices.map((each) => each.trim()) : [] });
+  const send = async (question) => {
+    if (busy) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      await ask(question);
+    } catch (refusal) {
+      setProblem(refusal);
+      setBusy(false);
+    }
+  };
+  const sendTyped = () =>
+    send({ text: text.trim(), kind, choices: isChoice ? choices.map((each) => each.trim()) : [] });
   return html`
     <div class="line between">
       <h2>${msg`Ask the room`}</h2>
@@ -32,10 +46,10 @@ export function AskForm({ limits, lesson, ask, close }) {
       html`<section class="box stack">
         <p class="muted small">${msg`The question of this step`}</p>
         <p>${lesson.text}</p>
-        <p><button type="button" class="button is-tall is-main" onClick=${() => ask(lesson)}>${msg`Ask this`}</button></p>
+        <p><button type="button" class="button is-tall is-main" aria-disabled=${busy} onClick=${() => send(lesson)}>${msg`Ask this`}</button></p>
       </section>`
     }
-    <${Form} class="stack wide" onSubmit=${send}>
+    <${Form} class="stack wide" onSubmit=${sendTyped}>
       <label class="stack tight">${lesson ? msg`Or another question` : msg`Question`}
         <textarea rows="2" maxlength=${mostOf(limits, "question", "text")} required value=${text} onInput=${({ target }) => setText(target.value.replaceAll("\n", " "))}></textarea>
       </label>
@@ -57,7 +71,8 @@ export function AskForm({ limits, lesson, ask, close }) {
         </ol>
         ${choices.length < mostOf(limits, "question", "choices") && html`<p><button type="button" class="link-button" onClick=${() => setChoices([...choices, ""])}>${msg`Add a choice`}</button></p>`}`
       }
-      <p><button type="submit" class=${`button is-tall${lesson ? "" : " is-main"}`}>${msg`Ask`}</button></p>
+      <p><button type="submit" class=${`button is-tall${lesson ? "" : " is-main"}`} aria-disabled=${busy}>${msg`Ask`}</button></p>
     <//>
+    <div role="alert">${problem && html`<p class="word-bad">${problem.detail || problem.title}</p>`}</div>
   `;
 }

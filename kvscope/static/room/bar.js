@@ -53,7 +53,7 @@ function saysToFollower({ room, over, away, moved }) {
 function Presents({ state, asking, setAsking }) {
   const isAsking = Boolean(state.room?.question);
   return html`<button
-    type="button" class="button" aria-expanded=${asking || isAsking} disabled=${isAsking} onClick=${() => setAsking(!asking)}
+    type="button" class="button room-ask" aria-expanded=${asking || isAsking} disabled=${isAsking} onClick=${() => setAsking(!asking)}
   >${msg`Ask the room`}</button>`;
 }
 

@@ -25,15 +25,23 @@ const AGAIN_MS = 2000;
  */
 export function createController({ store, api, frame, secrets, connect, client, voter, presence, delay, now }) {
   const { state, dispatch } = store;
+  /** What the secret allows, of `api.presenting`. */
   let presenting = null;
+  /** Asks for the room by socket; null before the room is entered. */
+  let ask = null;
+  /** Why the last place was not shown. */
+  let unshown = null;
 
   const show = async (place) => {
+    const used = presenting;
     try {
-      dispatch({ type: "room", room: await presenting.show(place) });
-      if (state().problem) dispatch({ type: "problem", problem: null });
+      dispatch({ type: "room", room: await used.show(place) });
+      if (unshown && state().problem === unshown) dispatch({ type: "problem", problem: null });
+      unshown = null;
       return false;
     } catch (problem) {
-      refused(problem);
+      unshown = problem;
+      refused(problem, used);
       if (problem.status >= 400 && problem.status < 500) return false;
       await delay(AGAIN_MS);
       return true;
@@ -41,13 +49,23 @@ export function createController({ store, api, frame, secrets, connect, client, 
   };
   const moving = createMoving({ store, frame, now, show, later: setTimeout });
 
-  /** Takes a refusal: the room may have ended, or the secret may be another room's. */
-  const refused = (problem) => {
+  /** Takes a refusal of a request that was made with `used`: the room may have ended, or the secret may be another room's. */
+  const refused = (problem, used) => {
     if (problem.status === 404) end(problem);
-    else if (problem.status === 403) {
-      secrets.forget(state().code);
-      dispatch({ type: "follows" });
+    if (problem.status !== 403) dispatch({ type: "problem", problem });
+    else if (used === presenting) disown(problem);
+  };
+
+  /** A wrong secret came with the address, or was stored: the stored one may be right. */
+  const disown = (problem) => {
+    const { code, secret } = state();
+    const stored = secrets.of(code);
+    if (stored && stored !== secret) {
+      present(stored);
+      return;
     }
+    secrets.forget(code);
+    present(null);
     dispatch({ type: "problem", problem });
   };
 
@@ -56,16 +74,22 @@ export function createController({ store, api, frame, secrets, connect, client, 
     dispatch({ type: "over", over: why });
   };
 
-  /** Sends what a presenter wants, and takes the room as it is then. */
-  const change = async (request) => {
+  /** Sends what a presenter wants, and takes the room as it is then. @throws {Problem} */
+  const send = async (request) => {
+    const used = presenting;
     try {
-      dispatch({ type: "problem", problem: null });
-      dispatch({ type: "room", room: await request(presenting) });
+      dispatch({ type: "room", room: await request(used) });
       hold();
     } catch (problem) {
-      refused(problem);
+      if (problem.status === 403 || problem.status === 404) refused(problem, used);
+      throw problem;
+    } finally {
+      count();
     }
-    count();
+  };
+  const change = async (request) => {
+    dispatch({ type: "problem", problem: null });
+    await send(request).catch((problem) => dispatch({ type: "problem", problem }));
   };
 
   /** While the room votes on the question of a lesson, the lesson does not answer it. */
@@ -79,32 +103,48 @@ export function createController({ store, api, frame, secrets, connect, client, 
   let timer = null;
   const count = async () => {
     clearTimeout(timer);
-    if (!state().secret || state().over) return;
+    const { code, secret, over, room } = state();
+    if (!secret || over) return;
+    const used = presenting;
     try {
-      dispatch({ type: "attendance", attendance: await presenting.attendance() });
+      const attendance = await used.attendance();
+      if (used !== presenting) return;
+      dispatch({ type: "attendance", attendance });
+      if (secrets.of(code) !== secret) secrets.add(code, secret, room.expires);
     } catch (problem) {
       // The number comes again; whether the connection is there, the socket says.
-      if (problem.status === 403 || problem.status === 404) refused(problem);
+      if (problem.status === 403 || problem.status === 404) refused(problem, used);
     }
     clearTimeout(timer);
     timer = setTimeout(count, isVoting(state()) ? COUNT_VOTING_MS : COUNT_MS);
   };
 
   const onRoom = (room) => {
-    const { secret, code, room: before } = state();
+    const { room: before } = state();
     dispatch({ type: "room", room });
-    if (secret) secrets.add(code, secret, room.expires);
     moving.onRoom(before?.place ?? null);
     hold();
     if (!before || before.question?.number !== room.question?.number) count();
   };
 
-  const enter = (code, secret) => {
-    presenting = secret && api.presenting(code, secret);
-    dispatch({ type: "entered", code, secret });
-    const ask = followRoom({
+  /** Presents with a secret, and follows without one: from where the room is. */
+  const present = (secret) => {
+    presenting = secret && api.presenting(state().code, secret);
+    dispatch({ type: "secret", secret });
+    if (!state().room) return;
+    moving.go();
+    ask();
+    count();
+  };
+
+  /** @param {string|null} given the secret in the address */
+  const enter = (code, given) => {
+    dispatch({ type: "entered", code });
+    present(given ?? secrets.of(code));
+    ask = followRoom({
       ...{ code, client, delay, socket: connect() },
       presents: () => state().secret !== null,
+      read: () => api.room(code),
       handlers: {
         onRoom,
         onOver: end,
@@ -119,6 +159,7 @@ export function createController({ store, api, frame, secrets, connect, client, 
 
   return {
     enter,
+    present,
 
     /** Shows another page in the frame, as its own links do. */
     visit(address) {
@@ -140,18 +181,19 @@ export function createController({ store, api, frame, secrets, connect, client, 
       moving.go();
     },
 
-    /** @param {{text: string, kind: string, choices: string[]}} question */
-    ask: (question) => change((room) => room.ask(question)),
+    /** @param {{text: string, kind: string, choices: string[]}} question @throws {Problem} */
+    ask: (question) => send((room) => room.ask(question)),
     askAgain: () => change((room) => room.askAgain()),
     reveal: () => change((room) => room.reveal()),
     closeQuestion: () => change((room) => room.closeQuestion()),
 
     async end() {
+      const used = presenting;
       try {
-        await presenting.end();
+        await used.end();
         end("ended");
       } catch (problem) {
-        refused(problem);
+        refused(problem, used);
       }
     },
 

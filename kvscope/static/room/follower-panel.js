@@ -14,7 +14,7 @@ export function FollowerPanel({ state, controller }) {
   const { question } = state.room;
   const own = state.answer?.number === question.number ? state.answer.text : null;
   return html`<${Sheet} name=${msg`Question to the room`}>
-    <p class="room-question">${question.text}</p>
+    <h2 class="room-question" tabindex="-1">${question.text}</h2>
     ${
       question.open
         ? html`<${question.kind === "choice" ? Choices : Typed} question=${question} own=${own} most=${mostOf(state.limits, "vote", "answer")} answer=${controller.answer} />

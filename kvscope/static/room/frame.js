@@ -24,6 +24,8 @@ export function createFrame({ window, onShown, onTouch, onDocument }) {
     heard.add(document);
     document.addEventListener("pointerdown", onTouch, true);
     document.addEventListener("keydown", onTouch, true);
+    // Of a screen reader, which sends nothing else.
+    document.addEventListener("click", onTouch, true);
     onDocument(document);
   };
 
@@ -58,7 +60,7 @@ export function createFrame({ window, onShown, onTouch, onDocument }) {
   };
 
   window.addEventListener("message", onMessage);
-  const timer = window.setInterval(look, LOOK_MS);
+  window.setInterval(look, LOOK_MS);
   const send = (message) => element?.contentWindow?.postMessage({ kvscope: PROTOCOL, ...message }, window.origin);
   return {
     send,
@@ -77,10 +79,6 @@ export function createFrame({ window, onShown, onTouch, onDocument }) {
       element = next;
       page = null;
       send({ type: "hello" });
-    },
-    dispose() {
-      window.clearInterval(timer);
-      window.removeEventListener("message", onMessage);
     },
   };
 }

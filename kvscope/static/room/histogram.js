@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { msg } from "../shared/words/msg.js";
-import { countsOf, inDigits, shareOf, totalOf, totalsInWords } from "./answers.js";
+import { AMONG_OTHERS, countsOf, inDigits, shareOf, totalOf, totalsInWords } from "./answers.js";
 
 /** @param {{question: Object, own?: string|null}} props `own`: the viewer's answer to the last vote */
 export function Histogram({ question, own = null }) {
@@ -25,6 +25,6 @@ function Bar({ vote, isLast, count, total }) {
   return html`<div class=${`room-bar-line${isLast ? " is-last" : ""}`}>
     ${vote !== null && html`<span class="muted small nowrap">${msg`vote ${vote}`}</span>`}
     <span class="track is-whole grow">${count > 0 && html`<i style=${`width:${(100 * count) / total}%`}></i>`}</span>
-    <span class="number small nowrap">${count} · ${shareOf(count, total)}</span>
+    <span class="number small nowrap">${count === null ? AMONG_OTHERS : `${count} · ${shareOf(count, total)}`}</span>
   </div>`;
 }

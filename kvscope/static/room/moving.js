@@ -1,9 +1,10 @@
 /**
  * Moves the frame to the place of the room, and the room to the place of a presenter's frame. A page that a message moves passes through
- * other places on its way: what it shows then is nobody's choice, and neither sent nor taken for looking around.
+ * other places on its way, and a run that plays moves by itself: what it shows then is nobody's choice, and neither sent nor taken for looking
+ * around. A presenter's frame is sent only after a touch.
  */
 
-import { isSamePlace, mayShow, placeOf, waitBefore, waysTo, withoutStep } from "./place.js";
+import { isSamePlace, mayShowPlace, placeOf, waitBefore, waysTo, withoutStep } from "./place.js";
 
 /** A page that is not there after this time stays as it is: its recording may be missing, or it is too small for that view. */
 const LONGEST_MS = 10_000;
@@ -24,6 +25,8 @@ export function createMoving({ store, frame, now, show, later }) {
   let until = 0;
   let tried = "";
   let touched = Number.NEGATIVE_INFINITY;
+  /** Whether the presenter has touched the frame since the room moved it. */
+  let led = false;
   /** Where the frame was when it arrived, or was touched. */
   let base = null;
   /** The last place that was sent, and when. */
@@ -56,29 +59,42 @@ export function createMoving({ store, frame, now, show, later }) {
     until = now() + LONGEST_MS;
     tried = "";
     touched = Number.NEGATIVE_INFINITY;
+    led = false;
     step();
   };
 
   const tell = async () => {
     const { room, shown, secret, connected, over } = state();
-    if (!secret || !shown || !room || over || sending || waiting || until || !connected) return;
+    if (!secret || !led || !shown || !room || over || sending || until || !connected) return;
     const place = placeOf(shown);
-    if (isSamePlace(place, base) || isSamePlace(place, room.place) || !mayShow(place.address)) return;
+    if (isSamePlace(place, base) || isSamePlace(place, room.place) || !mayShowPlace(place)) return;
     const wait = sent ? waitBefore(shown, sent, now() - sentAt) : 0;
-    if (wait > 0) {
-      waiting = true;
-      later(() => {
-        waiting = false;
-        tell();
-      }, wait);
-      return;
-    }
+    if (wait > 0) tellAfter(wait);
+    else await send(place, room.seq);
+  };
+
+  const tellAfter = (wait) => {
+    if (waiting) return;
+    waiting = true;
+    later(() => {
+      waiting = false;
+      tell();
+    }, wait);
+  };
+
+  const send = async (place, seq) => {
     sending = true;
     base = place;
     [sent, sentAt] = [place, now()];
-    if (await show(place)) base = null;
+    const again = await show(place);
     sending = false;
-    tell();
+    const { room, shown, secret } = state();
+    if (!secret) return;
+    if (again) base = null;
+    // Another presenter has shown another place meanwhile.
+    const isApart = !isSamePlace(room.place, place) && !isSamePlace(room.place, shown && placeOf(shown));
+    if (!again && room.seq !== seq && isApart) go();
+    else tell();
   };
 
   return {
@@ -87,7 +103,7 @@ export function createMoving({ store, frame, now, show, later }) {
     /** @param {Object|null} before the place of the room until now */
     onRoom(before) {
       const { room, away, secret } = state();
-      // What this page sends comes back to it.
+      // What this page sends comes back to it; `send` looks at what came meanwhile.
       if (away || isSamePlace(before, room.place) || (secret && sending)) return;
       go();
     },
@@ -100,8 +116,12 @@ export function createMoving({ store, frame, now, show, later }) {
         dispatch({ type: "away", away: true });
     },
     onTouch() {
+      const { shown, secret, away } = state();
+      // A tap may only scroll: it does not keep a follower's frame from the room's place.
+      if (until && !secret && !away) return;
       touched = now();
-      if (state().shown) arrive();
+      if (shown && !(secret && led)) arrive();
+      led = true;
     },
   };
 }

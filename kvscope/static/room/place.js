@@ -6,7 +6,7 @@ import { PROPERTIES } from "../shared/state/location.js";
  * What a frame shows. `address`: path, search and hash, from the server's root. `stage`: what the Stage reports; `lesson`: what a lesson reports.
  *
  * @typedef {{address: string, stage: {run: string, step: number, playing: boolean}|null,
- *   lesson: {within: string|null, playing: boolean, answered: boolean, held: boolean, question: Object|null}|null}} Shown
+ *   lesson: {within: string|null, own: boolean, playing: boolean, answered: boolean, held: boolean, question: Object|null}|null}} Shown
  * @typedef {{address: string, within: string|null, playing: boolean, answered: boolean}} Place of a room, as the server stores it
  */
 
@@ -40,9 +40,29 @@ export function waitBefore(shown, sent, since) {
   return calm ? Math.max(0, PLAYING_MS - since) : 0;
 }
 
-/** @returns {boolean} whether a place is one that a room may show: not another room */
+/** Names in the hash of an address that gives rights to whoever has it. */
+const RIGHTS = ["token", "secret"];
+
+/** @returns {boolean} whether a room may show an address of this server: not another room, and none that gives rights */
 export function mayShow(address) {
-  return !/^\/room(?![^/?#])/.test(address);
+  if (!URL.canParse(address, "http://room")) return false;
+  const { pathname, hash } = new URL(address, "http://room");
+  // A path with dots or two leading slashes leads elsewhere than it says.
+  if (/^[^?#]*/.exec(address)?.[0] !== pathname) return false;
+  return !isOfRoom(pathname) && RIGHTS.every((name) => !paramsOf(hash).has(name));
+}
+
+function isOfRoom(pathname) {
+  try {
+    return /^\/room(\/|$)/.test(decodeURIComponent(pathname));
+  } catch {
+    return true; // No page has such a path.
+  }
+}
+
+/** @param {Place} place @returns {boolean} */
+export function mayShowPlace({ address, within }) {
+  return mayShow(address) && (within === null || mayShow(within));
 }
 
 /**
@@ -52,7 +72,7 @@ export function mayShow(address) {
  *   of the same document, messages to the page (embed/picture.js), or the page itself, which is still loading; none: it is there
  */
 export function waysTo(place, shown) {
-  if (!mayShow(place.address)) return [];
+  if (!mayShowPlace(place)) return [];
   if (!shown) return [{ open: place.address }];
   const [there, here] = [partsOf(place.address), partsOf(shown.address)];
   const alike = there.path === here.path && there.search === here.search;

@@ -11,14 +11,14 @@ import { Sheet } from "./sheet.js";
 export function PresenterPanel({ state, controller, client, close }) {
   const { room, attendance, shown } = state;
   const { question } = room;
-  const ask = (asked) => {
+  const ask = async (asked) => {
+    await controller.ask(asked);
     close();
-    controller.ask(asked);
   };
   if (!question)
     return html`<${Sheet} name=${msg`Ask the room`}><${AskForm} limits=${state.limits} lesson=${shown?.lesson?.question ?? null} ask=${ask} close=${close} /><//>`;
   return html`<${Sheet} name=${msg`Question to the room`}>
-    <p class="room-question">${question.text}</p>
+    <h2 class="room-question" tabindex="-1">${question.text}</h2>
     ${
       question.open
         ? html`<${Voting} question=${question} attendance=${attendance} controller=${controller} />`
@@ -27,7 +27,7 @@ export function PresenterPanel({ state, controller, client, close }) {
             <button type="button" class="button is-large" onClick=${controller.askAgain}>${msg`Vote again`}</button>
             <button type="button" class="button is-large" onClick=${controller.closeQuestion}>${msg`Close the question`}</button>
           </div>
-          <${SaveAnswers} question=${question} shown=${shown} client=${client} />`
+          <${SaveAnswers} limits=${state.limits} question=${question} shown=${shown} client=${client} />`
     }
   <//>`;
 }

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { under } from "../shared/log/root.js";
+import { linkTo, under } from "../shared/log/root.js";
 import { Copied } from "../shared/ui/copied.js";
 import { CloseButton } from "../shared/ui/form.js";
 import { form, msg, plural } from "../shared/words/msg.js";
@@ -11,11 +11,11 @@ import { readable } from "./secrets.js";
 /** Names of this machine that no other one reaches. */
 const ONLY_HERE = ["localhost", "127.0.0.1", "[::1]"];
 
-/** @param {{state: Object, controller: Object, link: string, opened: number}} props `opened`: how often it was opened */
-export function Projector({ state, controller, link, opened }) {
+/** @param {{state: Object, controller: Object, opened: number}} props `opened`: how often it was opened */
+export function Projector({ state, controller, opened }) {
   const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
   const { code, secret, attendance } = state;
-  const address = `${link.replace(/[^/]*$/, "")}${code}`;
+  const address = linkTo(`/room/${code}`);
   useEffect(() => {
     if (opened) dialog.current?.showModal();
   }, [opened]);

@@ -3,13 +3,14 @@
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { isHere } from "../shared/log/device.js";
+import { mostOf } from "../shared/log/limits.js";
 import { linkTo } from "../shared/log/root.js";
 import { Copied } from "../shared/ui/copied.js";
 import { msg } from "../shared/words/msg.js";
-import { inWords } from "./answers.js";
+import { inWords, shortened } from "./answers.js";
 
-/** @param {{question: Object, shown: import("./place.js").Shown|null, client: () => Object}} props */
-export function SaveAnswers({ question, shown, client }) {
+/** @param {{limits: import("../shared/log/limits.js").Limits, question: Object, shown: import("./place.js").Shown|null, client: () => Object}} props */
+export function SaveAnswers({ limits, question, shown, client }) {
   const [saved, setSaved] = useState(/** @type {string|null} */ (null));
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
@@ -21,9 +22,9 @@ export function SaveAnswers({ question, shown, client }) {
     setBusy(true);
     setProblem(null);
     try {
-      const note = { step: stage?.step, text };
+      const note = { step: stage?.step, text: shortened(text, mostOf(limits, "share", "text")) };
       const { id } = await client().share(stage?.run, {
-        title: question.text,
+        title: shortened(question.text, mostOf(limits, "share", "title")),
         notes: [note],
         open: { step: stage?.step },
       });

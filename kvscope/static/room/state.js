@@ -27,11 +27,13 @@ export const initialState = {
 };
 
 const REDUCERS = {
-  entered: ({ limits }, { code, secret }) => ({ ...initialState, limits, code, secret }),
+  entered: ({ limits }, { code }) => ({ ...initialState, limits, code }),
   room: (state, { room }) => {
     if (state.room && room.seq < state.room.seq) return {};
     const isOther = state.room !== null && !isSamePlace(state.room.place, room.place);
-    return { room, over: null, moved: state.away && (state.moved || isOther) };
+    // A problem is about the question, or about what the presenter did before it.
+    const problem = state.room?.question?.number === room.question?.number ? state.problem : null;
+    return { room, over: null, problem, moved: state.away && (state.moved || isOther) };
   },
   over: (_state, { over }) => ({ over }),
   connection: (_state, { connected }) => ({ connected }),
@@ -40,8 +42,8 @@ const REDUCERS = {
   away: (_state, { away }) => ({ away, moved: false }),
   attendance: (_state, { attendance }) => ({ attendance }),
   answer: (_state, { answer }) => ({ answer, problem: null }),
-  /** The secret is not, or no longer, that of the room. */
-  follows: () => ({ secret: null, attendance: null }),
+  /** With a secret the page presents, without one it follows. */
+  secret: (_state, { secret }) => ({ secret, attendance: null, away: false, moved: false }),
   problem: (_state, { problem }) => ({ problem }),
 };
 

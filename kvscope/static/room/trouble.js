@@ -19,6 +19,8 @@ function troubleIn({ over, connected, secret, problem, shown }) {
       : msg`Connection lost. The picture stays; reconnecting…`;
   if (secret && isHere({ id: shown?.stage?.run }))
     return msg`Only this device has this run, so the followers cannot see it. Run the prompt on the server to show it.`;
+  if (secret && shown?.lesson?.own)
+    return msg`The followers’ lesson keeps its own run: they do not see this one. Show it outside the lesson.`;
   if (problem) return problem.detail || problem.title;
   return null;
 }

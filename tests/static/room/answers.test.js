@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countsOf, inWords, plainNumberOf, shareOf } from "../../../kvscope/static/room/answers.js";
+import { countsOf, inWords, plainNumberOf, shareOf, shortened } from "../../../kvscope/static/room/answers.js";
 
 const question = (kind, rounds, choices = []) => ({ text: "Which?", kind, choices, rounds });
 
@@ -43,4 +43,33 @@ test("answers are written with their shares of each vote", () => {
     "Which?\nvote 1: 4 answers · vote 2: 1 answer\nK: 1 (25 %), 1 (100 %)\nV: 3 (75 %), 0 (0 %)",
   );
   assert.equal(shareOf(0, 0), "0 %");
+});
+
+test("an answer that a vote does not list has no number there if it may be among the others", () => {
+  const rounds = [
+    { counts: { constructor: 3, a: 2 }, others: 0 },
+    { counts: { b: 4 }, others: 5 },
+  ];
+  assert.deepEqual(countsOf(question("token", rounds)), [
+    { answer: "b", votes: [0, 4] },
+    { answer: "constructor", votes: [3, null] },
+    { answer: "a", votes: [2, null] },
+    { answer: "other answers", votes: [0, 5] },
+  ]);
+  assert.match(inWords(question("token", rounds)), /constructor: 3 \(60 %\), among the others/);
+});
+
+test("an answer with the name of a property of objects was not given by nobody", () => {
+  const rounds = [
+    { counts: { constructor: 3 }, others: 0 },
+    { counts: { b: 4 }, others: 0 },
+  ];
+  assert.deepEqual(countsOf(question("token", rounds))[1], { answer: "constructor", votes: [3, 0] });
+});
+
+test("a text is shortened by whole characters", () => {
+  assert.equal(shortened("Which one?", 10), "Which one?");
+  assert.equal(shortened("Which one is it?", 10), "Which one…");
+  assert.equal(shortened("😀😀😀😀", 3), "😀😀…");
+  assert.equal(shortened("Which one?"), "Which one?");
 });

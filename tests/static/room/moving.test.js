@@ -20,30 +20,35 @@ function page(secret) {
   const places = [];
   let seq = 0;
   let time = 0;
-  let answer = () => {};
+  let answer = (_again) => {};
+  let timers = [];
   const moving = createMoving({
     store,
     frame: { send: (message) => messages.push(message.type), move: (address) => messages.push(address) },
     now: () => time,
-    later: () => {},
+    later: (callback, ms) => timers.push([time + ms, callback]),
     show: (place) =>
       new Promise((resolve) => {
         places.push(place.address);
-        answer = () => {
-          seq += 1;
-          store.dispatch({ type: "room", room: { code: "ABCD2345", seq, question: null, place } });
-          resolve();
+        seq += 1;
+        const room = { code: "ABCD2345", seq, question: null, place };
+        answer = (again) => {
+          if (!again) store.dispatch({ type: "room", room });
+          resolve(again);
         };
       }),
   });
   return {
     ...{ store, messages, places, moving },
-    answer: async () => {
-      answer();
+    answer: async (again = false) => {
+      answer(again);
       await null;
     },
     pass: (ms) => {
       time += ms;
+      const due = timers.filter(([at]) => at <= time);
+      timers = timers.filter(([at]) => at > time);
+      for (const [, callback] of due) callback();
     },
     room(place) {
       seq += 1;
@@ -104,6 +109,7 @@ test("a presenter's newest place is sent when the one before has arrived", async
   const presenter = page("secret");
   presenter.room(placeAt(0));
   presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
   presenter.shows(stageAt(1));
   presenter.shows(stageAt(2));
   presenter.shows(stageAt(3));
@@ -121,6 +127,7 @@ test("what a presenter's frame shows on its way to the room's place is not sent"
   presenter.shows(stageAt(0));
   assert.deepEqual(presenter.places, []);
   presenter.shows(stageAt(3));
+  presenter.moving.onTouch();
   presenter.shows(stageAt(4));
   assert.deepEqual(presenter.places, [placeAt(4).address]);
 });
@@ -141,7 +148,122 @@ test("a place that cannot be reached is given up, and not sent either", () => {
   presenter.shows(stageAt(0));
   presenter.pass(60_000);
   presenter.shows(stageAt(1));
-  assert.deepEqual(presenter.places, []);
   presenter.shows(stageAt(2));
-  assert.deepEqual(presenter.places, [placeAt(2).address]);
+  assert.deepEqual(presenter.places, []);
+  presenter.moving.onTouch();
+  presenter.shows(stageAt(2));
+  assert.deepEqual(presenter.places, [], "the press changed nothing");
+  presenter.shows(stageAt(4));
+  assert.deepEqual(presenter.places, [placeAt(4).address]);
+});
+
+test("a run that plays along with another presenter's is not sent, and one that a press began is", async () => {
+  const presenter = page("secret");
+  presenter.room({ ...placeAt(0), playing: true });
+  presenter.shows(stageAt(0, true));
+  for (const step of [1, 2, 3]) {
+    presenter.pass(1000);
+    presenter.shows(stageAt(step, true));
+  }
+  assert.deepEqual(presenter.places, []);
+  presenter.room(placeAt(3));
+  presenter.shows(stageAt(3));
+  presenter.moving.onTouch();
+  for (const step of [3, 4, 5]) {
+    presenter.pass(60_000);
+    presenter.shows(stageAt(step, true));
+    await presenter.answer();
+  }
+  assert.deepEqual(
+    presenter.places,
+    [3, 4, 5].map((step) => placeAt(step).address),
+  );
+});
+
+test("a pause during playback is sent at once, and the step before it is not", async () => {
+  const presenter = page("secret");
+  presenter.room(placeAt(0));
+  presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
+  presenter.shows(stageAt(0, true));
+  await presenter.answer();
+  presenter.pass(300);
+  presenter.shows(stageAt(1, true));
+  presenter.pass(300);
+  presenter.shows(stageAt(2));
+  assert.deepEqual(presenter.places, [placeAt(0).address, placeAt(2).address]);
+  await presenter.answer();
+  presenter.pass(1000);
+  assert.equal(presenter.places.length, 2);
+});
+
+test("a step that waits during playback is sent when its time has come", async () => {
+  const presenter = page("secret");
+  presenter.room(placeAt(0));
+  presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
+  presenter.shows(stageAt(0, true));
+  await presenter.answer();
+  presenter.shows(stageAt(1, true));
+  assert.equal(presenter.places.length, 1);
+  presenter.pass(1000);
+  assert.deepEqual(presenter.places.slice(1), [placeAt(1).address]);
+});
+
+test("another presenter's place that comes while one is on its way is shown", async () => {
+  const presenter = page("secret");
+  presenter.room(placeAt(0));
+  presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
+  presenter.shows(stageAt(1));
+  presenter.room(placeAt(7));
+  assert.deepEqual(presenter.messages, []);
+  await presenter.answer();
+  assert.deepEqual(presenter.messages, ["goto"]);
+  presenter.shows(stageAt(7));
+  assert.deepEqual(presenter.places, [placeAt(1).address]);
+});
+
+test("a place that was lost on its way is sent again, and the frame stays there", async () => {
+  const presenter = page("secret");
+  presenter.room(placeAt(0));
+  presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
+  presenter.shows(stageAt(1));
+  await presenter.answer(true);
+  assert.deepEqual(presenter.places, [placeAt(1).address, placeAt(1).address]);
+  assert.deepEqual(presenter.messages, []);
+});
+
+test("a press while the presenter's place is on its way does not hide it", async () => {
+  const presenter = page("secret");
+  presenter.room(placeAt(0));
+  presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
+  presenter.shows(stageAt(1));
+  presenter.shows(stageAt(2));
+  presenter.moving.onTouch();
+  await presenter.answer();
+  assert.deepEqual(presenter.places, [placeAt(1).address, placeAt(2).address]);
+});
+
+test("a follower's tap while the presenter moves does not end the move", () => {
+  const follower = page(null);
+  follower.room(placeAt(0));
+  follower.shows(stageAt(0));
+  follower.room(placeAt(5));
+  follower.moving.onTouch();
+  follower.shows(stageAt(5));
+  assert.equal(follower.store.state().away, false);
+  follower.room(placeAt(6));
+  assert.deepEqual(follower.messages, ["goto", "goto"]);
+});
+
+test("a place that gives rights is not sent", () => {
+  const presenter = page("secret");
+  presenter.room(placeAt(0));
+  presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
+  presenter.shows({ ...stageAt(1), address: "/s/abc#token=x" });
+  assert.deepEqual(presenter.places, []);
 });

@@ -113,5 +113,23 @@ test("a room shows no room", () => {
     assert.equal(mayShow(address), false, address);
     assert.deepEqual(waysTo(place(address), null), [], address);
   }
+  for (const address of ["/x/../room/ABCD2345", "/./room", "/%72oom/ABCD2345", "/%2e%2e/room", "/%zz"])
+    assert.equal(mayShow(address), false, address);
   assert.equal(mayShow("/rooms-of-a-house"), true);
+});
+
+test("a room shows nothing outside this server, and no address that gives rights", () => {
+  for (const address of [
+    "//example.org/",
+    "//",
+    "/../other",
+    "/x/..//example.org",
+    "\\\\example.org/",
+    "/\\example.org",
+  ])
+    assert.equal(mayShow(address), false, address);
+  for (const address of ["/s/abc#token=x", "/room-like#step=1&secret=x", "/s/abc#tok%65n=x"])
+    assert.equal(mayShow(address), false, address);
+  assert.deepEqual(waysTo(place("/learn/x#2", { within: "/s/abc#token=x" }), lessonAt(2)), []);
+  assert.equal(mayShow("/s/abc?a=token#step=3&token-view=x"), true);
 });

@@ -9,7 +9,7 @@ const room = (seq, address = "/", question = null) => ({
   place: { address, within: null, playing: false, answered: false },
 });
 const play = (...actions) => actions.reduce(reduce, initialState);
-const entered = { type: "entered", code: "ABCD2345", secret: null };
+const entered = { type: "entered", code: "ABCD2345" };
 
 test("an older state of the room that comes late changes nothing", () => {
   const state = play(entered, { type: "room", room: room(5, "/memory") }, { type: "room", room: room(4, "/") });
@@ -38,9 +38,25 @@ test("each opened address is a new document, which shows nothing yet", () => {
 });
 
 test("a room whose secret is another one's is followed", () => {
-  const state = play({ ...entered, secret: "x" }, { type: "attendance", attendance: { followers: 1, answered: 0 } });
-  const { secret, attendance } = reduce(state, { type: "follows" });
-  assert.deepEqual({ secret, attendance }, { secret: null, attendance: null });
+  const attendance = { type: "attendance", attendance: { followers: 1, answered: 0 } };
+  const state = play(entered, { type: "secret", secret: "x" }, attendance);
+  assert.equal(state.secret, "x");
+  const after = reduce(state, { type: "secret", secret: null });
+  assert.deepEqual([after.secret, after.attendance], [null, null]);
+});
+
+test("who looks around and then presents no longer looks around", () => {
+  const state = play(entered, { type: "away", away: true }, { type: "secret", secret: "x" });
+  assert.equal(state.away, false);
+});
+
+test("a problem goes with the question that it was about", () => {
+  const asked = (seq, number) => ({ type: "room", room: room(seq, "/", { number, open: true }) });
+  const problem = { type: "problem", problem: { title: "This vote has ended." } };
+  const state = play(entered, asked(1, 1), problem, asked(2, 1));
+  assert.equal(state.problem, problem.problem);
+  assert.equal(reduce(state, asked(3, 2)).problem, null);
+  assert.equal(reduce(state, { type: "room", room: room(3) }).problem, null);
 });
 
 test("a room votes while its question is open, and an answer ends the last problem", () => {

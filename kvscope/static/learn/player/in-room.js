@@ -24,14 +24,16 @@ export function joinRoom(window, store) {
 }
 
 /**
- * @returns {{within: string|null, playing: boolean, answered: boolean, held: boolean, question: {text: string, kind: "choice"|"number",
- *   choices: string[]}|null}} `within`: the address of the picture, once it is that of the step; `question`: of the step
+ * @returns {{within: string|null, own: boolean, playing: boolean, answered: boolean, held: boolean, question: {text: string, kind: "choice"|"number",
+ *   choices: string[]}|null}} `within`: the address of the picture, once it is that of the step; `own`: whether it shows another run than
+ *   the lesson's; `question`: of the step
  */
 export function lessonShows(state) {
   const { lesson, index, shown, settled, held } = state;
   const { predict } = lesson.steps[index];
   return {
     within: settled && shown ? withinOf(shown) : null,
+    own: shown?.page === "stage" && (lesson.own || shown.run !== lesson.run),
     playing: Boolean(shown?.playing),
     answered: isAnswered(state, index),
     held,

@@ -1,9 +1,10 @@
 /** A prediction, compared with the run's value after the reader has answered. Nothing is graded or sent. */
 
 import { html } from "htm/preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
 import { numberOf } from "../../shared/facts/typed-number.js";
+import { useFallenFocus } from "../../shared/ui/use-fallen-focus.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Hints } from "./hints.js";
 import { useInSight } from "./in-sight.js";
@@ -18,10 +19,8 @@ export function Predict({ predict, answer, held, hints, picture, dispatch }) {
   const over = isOver(answer);
   const give = (given) => dispatch({ type: "answer", given });
   const verdict = useInSight([answer]);
-  useEffect(() => {
-    // *Show me*, which had the focus, goes.
-    if (answer?.revealed && document.activeElement === document.body) verdict.current.focus();
-  }, [answer?.revealed]);
+  // *Show me*, which had the focus, goes. When a room shows the answer, nobody here has pressed it.
+  useFallenFocus(() => (answer?.revealed ? verdict.current : null));
   return html`<section id=${QUESTION} tabindex="-1" class=${`lesson-box lesson-question stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
     <p class="lesson-ask"><${Prose} nodes=${predict.ask} picture=${picture} /></p>
     ${held && html`<p class="muted">${msg`Answer it with the room.`}</p>`}

@@ -7,6 +7,8 @@ import { runTimeOf } from "./run-time.js";
 const MOST = { 1.2: 4096, 2004: 64_000 };
 const SUSPENDED = "cmi.suspend_data";
 const FULL = 100;
+/** Without these values a lesson is neither completed nor resumed. */
+const NEEDED = ["cmi.core.lesson_status", "cmi.completion_status", SUSPENDED];
 
 /**
  * @typedef {import("../player/progress.js").Reached} Reached
@@ -32,14 +34,18 @@ export function recordIn({ window, version, lesson, own, onDisk, now = () => per
     runTime.commit();
     runTime.end();
   });
+  // The browser gives back the page as it was left; the visit has ended.
+  window.addEventListener("pageshow", ({ persisted }) => persisted && window.location.reload());
   return {
     read: () => earlier ?? undefined,
     write(reached) {
       seen.add(reached.step);
       const text = suspended({ ...reached, seen: [...seen] }, MOST[version]);
       const values = { ...valuesOf(version, resultOf(lesson, reached, seen)), [SUSPENDED]: text };
-      const isKept = runTime.set({ ...values, ...timeOf(version, now() - began) });
-      return runTime.commit() && isKept ? null : refused(runTime.fault());
+      const refusals = runTime.set({ ...values, ...timeOf(version, now() - began) });
+      const lost = refusals.find(({ name }) => NEEDED.includes(name));
+      if (!runTime.commit()) return refused(lost?.fault || runTime.fault());
+      return lost ? refused(lost.fault) : null;
     },
   };
 }

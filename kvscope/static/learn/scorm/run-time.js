@@ -17,13 +17,15 @@ const APIS = {
     ...{ code: "GetLastError", words: "GetErrorString" },
   },
 };
+const NO_ERROR = 0;
 
 /**
  * @param {Window} window of the page
  * @param {Version} version
- * @returns {{start: () => boolean, get: (name: string) => string, set: (values: Object<string, string>) => boolean, commit: () => boolean,
- *   end: () => boolean, fault: () => string}|null} each tells whether the system agreed; `get`: "" if it has no such value; `fault`: its words
- *   about the last error. null: no window around this page has the API
+ * @returns {{start: () => boolean, get: (name: string) => string, set: (values: Object<string, string>) => {name: string, fault: string}[],
+ *   commit: () => boolean, end: () => boolean, fault: () => string}|null} `start`, `commit`, `end`: whether the system agreed; `get`: "" if it
+ *   has no such value; `set`: the values that it refused, in their order; `fault`: its words about the last error, "" if it names none.
+ *   null: no window around this page has the API
  */
 export function runTimeOf(window, version) {
   const { object, ...names } = APIS[version];
@@ -36,15 +38,20 @@ export function runTimeOf(window, version) {
       return "";
     }
   };
+  const fault = () => {
+    const code = call("code");
+    return Number(code) === NO_ERROR ? "" : call("words", code);
+  };
   const agrees = (...asked) => call(...asked) === "true";
   return {
     start: () => agrees("start", ""),
     get: (name) => call("get", name),
-    // Every value is sent, also after one that the system refused.
-    set: (values) => Object.entries(values).filter(([name, value]) => !agrees("set", name, value)).length === 0,
+    // Every value is sent, also after one that the system refused. The next call, also one that succeeds, replaces the fault.
+    set: (values) =>
+      Object.entries(values).flatMap(([name, value]) => (agrees("set", name, value) ? [] : [{ name, fault: fault() }])),
     commit: () => agrees("commit", ""),
     end: () => agrees("end", ""),
-    fault: () => call("words", call("code")),
+    fault,
   };
 }
 

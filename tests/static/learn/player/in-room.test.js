@@ -44,6 +44,16 @@ test("the picture is told once it shows the step", () => {
   assert.deepEqual({ within, playing }, { within: "/s/x#step=3", playing: true });
 });
 
+test("a run of the presenter's own in the picture is told, also once the lesson is computed over it", () => {
+  const pictureOf = (lesson, run) => {
+    const state = { ...begin(NUMBER), lesson: { ...begin(NUMBER).lesson, ...lesson } };
+    return lessonShows(reduce(state, { ...shown, shown: { ...shown.shown, run } })).own;
+  };
+  assert.equal(pictureOf({ run: "a", own: false }, "a"), false);
+  assert.equal(pictureOf({ run: "a", own: false }, "b"), true);
+  assert.equal(pictureOf({ run: "b", own: true }, "b"), true);
+});
+
 test("an answer and a vote of the room are told", () => {
   const state = reduce(begin(NUMBER), { type: "hold", held: true });
   assert.deepEqual([lessonShows(state).held, lessonShows(state).answered], [true, false]);

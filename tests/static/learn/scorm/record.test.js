@@ -8,12 +8,18 @@ const PREFIX = { 1.2: "LMS", 2004: "" };
 const END = { 1.2: "LMSFinish", 2004: "Terminate" };
 const LESSON = { steps: [{ predict: null }, { predict: {} }, { predict: {} }] };
 
-/** A window inside a learning system. */
+/** A window inside a learning system. `refuses`: functions and values. As in SCORM, each call but that of the error replaces the last error. */
 function systemOf(version, values = {}, refuses = []) {
   const calls = [];
+  let code = "0";
+  const result = (name) => {
+    const isRefused = refuses.includes(name);
+    code = isRefused ? `${100 + refuses.indexOf(name)}` : "0";
+    return isRefused ? "false" : "true";
+  };
   const agree = (name) => () => {
     calls.push(name);
-    return refuses.includes(name) ? "false" : "true";
+    return result(name);
   };
   const named = (name) => `${PREFIX[version]}${name}`;
   const api = {
@@ -22,14 +28,19 @@ function systemOf(version, values = {}, refuses = []) {
     [END[version]]: agree("end"),
     [named("GetValue")]: (name) => values[name] ?? "",
     [named("SetValue")]: (name, value) => {
-      values[name] = value;
-      return "true";
+      if (!refuses.includes(name)) values[name] = value;
+      return result(name);
     },
-    [named("GetLastError")]: () => "101",
-    [named("GetErrorString")]: () => "General exception",
+    [named("GetLastError")]: () => code,
+    [named("GetErrorString")]: (of) => (of === "0" ? "No error" : `Error ${of}`),
   };
   const window = new EventTarget();
-  Object.assign(window, { parent: window, top: window, [version === "1.2" ? "API" : "API_1484_11"]: api });
+  Object.assign(window, {
+    parent: window,
+    top: window,
+    location: { reload: () => calls.push("reload") },
+    [version === "1.2" ? "API" : "API_1484_11"]: api,
+  });
   return { window, values, calls };
 }
 
@@ -159,6 +170,33 @@ test("without a system the device keeps the progress, and each write says so", (
 });
 
 test("a system that does not start or does not store is named with its own words", () => {
-  assert.match(recordOf(systemOf("1.2", {}, ["Initialize"]), "1.2").write(HALF), /General exception/);
-  assert.match(recordOf(systemOf("1.2", {}, ["Commit"]), "1.2").write(HALF), /General exception/);
+  assert.match(recordOf(systemOf("1.2", {}, ["Initialize"]), "1.2").write(HALF), /Error 100/);
+  assert.match(recordOf(systemOf("1.2", {}, ["Commit"]), "1.2").write(HALF), /Error 100/);
+});
+
+test("a status or a progress that is refused is named with the words about it", () => {
+  for (const [version, status] of [
+    ["1.2", "cmi.core.lesson_status"],
+    ["2004", "cmi.completion_status"],
+  ]) {
+    assert.match(recordOf(systemOf(version, {}, ["x", status]), version).write(HALF), /Error 101/);
+    const both = ["Commit", "cmi.suspend_data"];
+    assert.match(recordOf(systemOf(version, {}, both.slice(1)), version).write(HALF), /Error 100/);
+    assert.match(recordOf(systemOf(version, {}, both), version).write(HALF), /Error 101/);
+  }
+});
+
+test("a value that is refused and not needed leaves the progress recorded", () => {
+  assert.equal(recordOf(systemOf("1.2", {}, ["cmi.core.score.min", "cmi.core.exit"]), "1.2").write(HALF), null);
+  assert.equal(recordOf(systemOf("2004", {}, ["cmi.progress_measure"]), "2004").write(HALF), null);
+});
+
+test("a page that comes back from the browser's cache is loaded again", () => {
+  const system = systemOf("1.2");
+  recordOf(system, "1.2");
+  const shown = (persisted) => Object.assign(new Event("pageshow"), { persisted });
+  system.window.dispatchEvent(shown(false));
+  assert.deepEqual(system.calls, ["Initialize"]);
+  system.window.dispatchEvent(shown(true));
+  assert.deepEqual(system.calls, ["Initialize", "reload"]);
 });

@@ -57,10 +57,18 @@ test("all values are sent, and one that is refused is told", () => {
     GetErrorString: (code) => `error ${code}`,
   };
   const runTime = runTimeOf(nested({ API_1484_11 }), "2004");
-  assert.equal(runTime.set({ a: "1", b: "2" }), false);
+  assert.deepEqual(runTime.set({ a: "1", b: "2" }), [{ name: "a", fault: "error 406" }]);
   assert.deepEqual(sent, { a: "1", b: "2" });
-  assert.equal(runTime.set({ b: "3" }), true);
+  assert.deepEqual(runTime.set({ b: "3" }), []);
   assert.equal(runTime.fault(), "error 406");
+});
+
+test("a system that names no error gives no words", () => {
+  const LMSGetErrorString = () => "No error";
+  for (const code of ["0", 0, undefined]) {
+    const API = { LMSGetLastError: () => code, LMSGetErrorString };
+    assert.equal(runTimeOf(nested({ API }), "1.2").fault(), "");
+  }
 });
 
 test("a system that throws or lacks a function has not agreed", () => {
