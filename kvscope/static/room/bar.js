@@ -46,8 +46,8 @@ function saysToPresenter({ attendance, over }) {
 
 function saysToFollower({ room, over, away, moved }) {
   if (over || !room) return "";
-  if (away) return moved ? msg`You look around. The presenter has moved on.` : msg`You look around`;
-  return room.place.playing ? msg`You follow the presenter, who plays the run` : msg`You follow the presenter`;
+  if (away) return moved ? msg`The presenter has moved on` : msg`You look around`;
+  return room.place.playing ? msg`You follow: the run plays` : msg`You follow the presenter`;
 }
 
 function Presents({ state, asking, setAsking }) {

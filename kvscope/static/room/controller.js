@@ -1,8 +1,9 @@
 /** Opens, follows and presents rooms. All state is in the store; this module connects it with the server and the frame. */
 
+import { msg } from "../shared/words/msg.js";
 import { followRoom } from "./following.js";
 import { createMoving } from "./moving.js";
-import { isVoting } from "./state.js";
+import { isHeld, isVoting } from "./state.js";
 
 /** Intervals between questions for the numbers of followers and of answers, in ms. */
 const COUNT_MS = 5000;
@@ -92,11 +93,10 @@ export function createController({ store, api, frame, secrets, connect, client, 
     await send(request).catch((problem) => dispatch({ type: "problem", problem }));
   };
 
-  /** While the room votes on the question of a lesson, the lesson does not answer it. */
+  /** A lesson whose question the room answers does not answer it itself (`isHeld`). */
   const hold = () => {
-    const { room, shown } = state();
-    const lesson = shown?.lesson;
-    const on = isVoting(state()) && lesson?.question?.text === room.question.text;
+    const { lesson } = state().shown ?? {};
+    const on = isHeld(state());
     if (lesson && lesson.held !== on) frame.send({ type: "hold", on });
   };
 
@@ -175,10 +175,14 @@ export function createController({ store, api, frame, secrets, connect, client, 
     },
     onTouch: moving.onTouch,
 
-    lookAround: () => dispatch({ type: "away", away: true }),
+    lookAround() {
+      dispatch({ type: "away", away: true });
+      hold();
+    },
     comeBack() {
       dispatch({ type: "away", away: false });
       moving.go();
+      hold();
     },
 
     /** @param {{text: string, kind: string, choices: string[]}} question @throws {Problem} */
@@ -205,7 +209,8 @@ export function createController({ store, api, frame, secrets, connect, client, 
         await api.answer(code, number, text, voter);
         dispatch({ type: "answer", answer: { number, text } });
       } catch (problem) {
-        dispatch({ type: "problem", problem });
+        const lost = { ...problem, detail: msg`Your answer did not arrive. Answer again.` };
+        dispatch({ type: "problem", problem: problem.status >= 400 ? problem : lost });
       }
     },
   };

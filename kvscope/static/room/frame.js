@@ -53,8 +53,8 @@ export function createFrame({ window, onShown, onTouch, onDocument }) {
     if (data.type === "pictureready") send({ type: "theme", theme });
     if (data.type !== "picture") return;
     look();
-    const { page: name, address, run, step, playing, lesson } = data.shown;
-    if (name === "stage") reports = { stage: { address, run, step, playing } };
+    const { page: name, address, run, step, steps, ended, playing, lesson } = data.shown;
+    if (name === "stage") reports = { stage: { address, run, step, steps, ended, playing } };
     if (lesson) reports = { lesson };
     look();
   };

@@ -5,7 +5,7 @@ import { PROPERTIES } from "../shared/state/location.js";
 /**
  * What a frame shows. `address`: path, search and hash, from the server's root. `stage`: what the Stage reports; `lesson`: what a lesson reports.
  *
- * @typedef {{address: string, stage: {run: string, step: number, playing: boolean}|null,
+ * @typedef {{address: string, stage: {run: string, step: number, steps: number, ended: boolean, playing: boolean}|null,
  *   lesson: {within: string|null, own: boolean, playing: boolean, answered: boolean, held: boolean, question: Object|null}|null}} Shown
  * @typedef {{address: string, within: string|null, playing: boolean, answered: boolean}} Place of a room, as the server stores it
  */
@@ -93,7 +93,10 @@ function onStage(place, stage, { there, here }) {
   const bare = near ? withoutStep : (text) => text;
   if (isOther || (there.hash && selectionOf(bare(there.hash)) !== selectionOf(bare(here.hash))))
     ways.push({ type: "goto", ...wholePlace(there.hash) });
-  if (isOther || place.playing !== stage.playing) ways.push({ type: place.playing ? "play" : "pause" });
+  // Playing at the end of a run would begin it again.
+  const isOver = stage.ended && stage.step === stage.steps - 1;
+  if (isOther || (place.playing !== stage.playing && !(place.playing && isOver)))
+    ways.push({ type: place.playing ? "play" : "pause" });
   return ways.map((send) => ({ send }));
 }
 

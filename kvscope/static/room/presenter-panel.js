@@ -27,7 +27,7 @@ export function PresenterPanel({ state, controller, client, close }) {
             <button type="button" class="button is-large" onClick=${controller.askAgain}>${msg`Vote again`}</button>
             <button type="button" class="button is-large" onClick=${controller.closeQuestion}>${msg`Close the question`}</button>
           </div>
-          <${SaveAnswers} limits=${state.limits} question=${question} shown=${shown} client=${client} />`
+          <${SaveAnswers} revealed=${state.revealed} limits=${state.limits} question=${question} shown=${shown} client=${client} />`
     }
   <//>`;
 }

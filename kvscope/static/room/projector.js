@@ -6,6 +6,7 @@ import { linkTo, under } from "../shared/log/root.js";
 import { Copied } from "../shared/ui/copied.js";
 import { CloseButton } from "../shared/ui/form.js";
 import { form, msg, plural } from "../shared/words/msg.js";
+import { AllAnswers } from "./save-answers.js";
 import { readable } from "./secrets.js";
 
 /** Names of this machine that no other one reaches. */
@@ -14,7 +15,7 @@ const ONLY_HERE = ["localhost", "127.0.0.1", "[::1]"];
 /** @param {{state: Object, controller: Object, opened: number}} props `opened`: how often it was opened */
 export function Projector({ state, controller, opened }) {
   const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
-  const { code, secret, attendance } = state;
+  const { code, secret, attendance, revealed } = state;
   const address = linkTo(`/room/${code}`);
   useEffect(() => {
     if (opened) dialog.current?.showModal();
@@ -40,13 +41,22 @@ export function Projector({ state, controller, opened }) {
         }
       </div>
     </div>
-    <details class="fold">
-      <summary>${msg`Copy the link, present from another device, end the room`}</summary>
-      <div class="stack wide">
-        <${Copied} name=${msg`Link to join`} value=${address} />
-        <${Copied} name=${msg`Link to present from another device: whoever has it can show pages and ask`} value=${`${address}#secret=${secret}`} />
+    <div key=${opened}>
+      <${Fold} name=${msg`Copy the link`}><${Copied} name=${msg`Link to join`} value=${address} /><//>
+      <${Fold} name=${msg`Present from another device`}>
+        <p class="own-wrong">${msg`Whoever has this link can show pages and ask. Do not open it on the projector.`}</p>
+        <${Copied} name=${msg`Link to present`} value=${`${address}#secret=${secret}`} />
+      <//>
+      <${Fold} name=${msg`End the room`}>
+        <p>${msg`The code and the answers are deleted. The followers keep the page that they see.`}</p>
+        ${revealed.length > 0 && html`<${AllAnswers} revealed=${revealed} />`}
         <p><button type="button" class="button" onClick=${end}>${msg`End the room and delete its answers`}</button></p>
-      </div>
-    </details>
+      <//>
+    </div>
   </dialog>`;
+}
+
+/** Closed at first, so that a projector shows the code alone. */
+function Fold({ name, children }) {
+  return html`<details class="fold" name="room-actions"><summary>${name}</summary><div class="stack wide">${children}</div></details>`;
 }

@@ -1,4 +1,4 @@
-/** Saves the answers of a room in a note of the run that the room shows, or as text. */
+/** Saves the answers to a question in a note of the run that the room shows, or those to all questions as text. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -9,20 +9,19 @@ import { Copied } from "../shared/ui/copied.js";
 import { msg } from "../shared/words/msg.js";
 import { inWords, shortened } from "./answers.js";
 
-/** @param {{limits: import("../shared/log/limits.js").Limits, question: Object, shown: import("./place.js").Shown|null, client: () => Object}} props */
-export function SaveAnswers({ limits, question, shown, client }) {
+/** @param {{limits: import("../shared/log/limits.js").Limits, question: Object, revealed: Object[], shown: import("./place.js").Shown|null, client: () => Object}} props */
+export function SaveAnswers({ limits, question, revealed, shown, client }) {
   const [saved, setSaved] = useState(/** @type {string|null} */ (null));
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
   const stage = shown?.stage ?? null;
   const mayShare = stage !== null && !isHere({ id: stage.run });
-  const text = inWords(question);
   const save = async () => {
     if (busy) return;
     setBusy(true);
     setProblem(null);
     try {
-      const note = { step: stage?.step, text: shortened(text, mostOf(limits, "share", "text")) };
+      const note = { step: stage?.step, text: shortened(inWords(question), mostOf(limits, "share", "text")) };
       const { id } = await client().share(stage?.run, {
         title: shortened(question.text, mostOf(limits, "share", "title")),
         notes: [note],
@@ -44,7 +43,12 @@ export function SaveAnswers({ limits, question, shown, client }) {
         ${saved && html`<${Copied} name=${msg`Link`} value=${saved} />`}
         ${problem && html`<p class="word-bad" role="alert">${problem.detail || problem.title}</p>`}`
       }
-      <${Copied} name=${msg`The answers as text`} value=${text} lines=${true} />
+      <${AllAnswers} revealed=${revealed} />
     </div>
   </details>`;
+}
+
+/** The answers to all questions that were shown since the page was opened, to copy. */
+export function AllAnswers({ revealed }) {
+  return html`<${Copied} name=${msg`All answers so far, as text`} value=${revealed.map(inWords).join("\n\n")} lines=${true} />`;
 }

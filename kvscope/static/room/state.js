@@ -17,6 +17,8 @@ export const initialState = {
   connected: true,
   opened: { address: /** @type {string|null} */ (null), count: 0 },
   shown: /** @type {import("./place.js").Shown|null} */ (null),
+  /** The questions whose answers were shown since the page was opened. */
+  revealed: /** @type {Object[]} */ ([]),
   away: false,
   /** Whether the presenter has moved since the viewer looks around. */
   moved: false,
@@ -26,6 +28,13 @@ export const initialState = {
   problem: /** @type {import("../shared/log/problem.js").Problem|null} */ (null),
 };
 
+/** @returns {Object[]} the questions with a histogram, with a new one, or the last one with its second vote */
+function withRevealed(questions, question) {
+  if (!question?.rounds.length) return questions;
+  const before = questions.at(-1)?.text === question.text ? questions.slice(0, -1) : questions;
+  return [...before, question];
+}
+
 const REDUCERS = {
   entered: ({ limits }, { code }) => ({ ...initialState, limits, code }),
   room: (state, { room }) => {
@@ -33,7 +42,8 @@ const REDUCERS = {
     const isOther = state.room !== null && !isSamePlace(state.room.place, room.place);
     // A problem is about the question, or about what the presenter did before it.
     const problem = state.room?.question?.number === room.question?.number ? state.problem : null;
-    return { room, over: null, problem, moved: state.away && (state.moved || isOther) };
+    const revealed = withRevealed(state.revealed, room.question);
+    return { room, revealed, over: null, problem, moved: state.away && (state.moved || isOther) };
   },
   over: (_state, { over }) => ({ over }),
   connection: (_state, { connected }) => ({ connected }),
@@ -49,6 +59,18 @@ const REDUCERS = {
 
 /** @returns {Object} the next state. @throws {RangeError} for an unknown action */
 export const reduce = (state, action) => changed(REDUCERS, state, action);
+
+/**
+ * @returns {boolean} whether the shown lesson keeps its answer back: everyone's while the room votes on its question, and that of a page that
+ *   follows until the presenter shows the answer
+ */
+export function isHeld(state) {
+  const { room, secret, away, shown } = state;
+  const { question, answered } = shown?.lesson ?? {};
+  if (!room || !question || answered) return false;
+  const waits = !secret && !away && !room.place.answered;
+  return waits || (isVoting(state) && room.question.text === question.text);
+}
 
 /** @returns {boolean} whether the room votes now */
 export function isVoting({ room }) {

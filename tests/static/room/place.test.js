@@ -133,3 +133,14 @@ test("a room shows nothing outside this server, and no address that gives rights
   assert.deepEqual(waysTo(place("/learn/x#2", { within: "/s/abc#token=x" }), lessonAt(2)), []);
   assert.equal(mayShow("/s/abc?a=token#step=3&token-view=x"), true);
 });
+
+test("a page at the end of a run does not begin it again because the presenter's still plays its last steps", () => {
+  const atEnd = stageAt("#step=15&layer=13", { steps: 16, ended: true });
+  const playing = place("/?run=a#step=14&layer=13", { playing: true });
+  assert.deepEqual(
+    sent(waysTo(playing, atEnd)).filter(({ type }) => type === "play"),
+    [],
+  );
+  const before = stageAt("#step=13&layer=13", { steps: 16, ended: true });
+  assert.deepEqual(sent(waysTo(playing, before)).at(-1), { type: "play" });
+});

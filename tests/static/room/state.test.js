@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initialState, isVoting, reduce } from "../../../kvscope/static/room/state.js";
+import { initialState, isHeld, isVoting, reduce } from "../../../kvscope/static/room/state.js";
 
 const room = (seq, address = "/", question = null) => ({
-  ...{ code: "ABCD2345", seq, expires: 9, question },
+  ...{ code: "ABCD2345", seq, expires: 9, question: question && { text: "Which?", rounds: [], ...question } },
   place: { address, within: null, playing: false, answered: false },
 });
 const play = (...actions) => actions.reduce(reduce, initialState);
@@ -70,4 +70,39 @@ test("a room votes while its question is open, and an answer ends the last probl
 test("a room that is open again after a problem is not over", () => {
   const state = play(entered, { type: "over", over: "ended" }, { type: "room", room: room(1) });
   assert.equal(state.over, null);
+});
+
+test("the answers that were shown stay when the question goes, and a second vote replaces the first", () => {
+  const shown = (number, text, rounds) => ({
+    type: "room",
+    room: room(number, "/", { number, text, open: false, rounds }),
+  });
+  const [one, two] = [
+    { counts: { K: 1 }, others: 0 },
+    { counts: { V: 1 }, others: 0 },
+  ];
+  const state = play(entered, shown(1, "First?", [one]), shown(2, "First?", [one, two]), shown(3, "Second?", [two]), {
+    type: "room",
+    room: room(4),
+  });
+  assert.deepEqual(
+    state.revealed.map(({ text, rounds }) => [text, rounds.length]),
+    [
+      ["First?", 2],
+      ["Second?", 1],
+    ],
+  );
+});
+
+test("a follower's lesson keeps its answer back until the presenter shows it, unless the follower looks around", () => {
+  const lesson = { question: { text: "Which?" }, answered: false, held: false };
+  const at = (more) => ({ ...initialState, room: room(1), shown: { address: "/", stage: null, lesson }, ...more });
+  assert.equal(isHeld(at({})), true);
+  assert.equal(isHeld(at({ away: true })), false);
+  assert.equal(isHeld(at({ secret: "x" })), false);
+  const voting = { room: room(1, "/", { number: 1, open: true }) };
+  assert.equal(isHeld(at({ away: true, ...voting })), true);
+  assert.equal(isHeld(at({ secret: "x", ...voting })), true);
+  const answered = { ...room(1), place: { ...room(1).place, answered: true } };
+  assert.equal(isHeld(at({ room: answered })), false);
 });
