@@ -24,6 +24,8 @@ from kvscope.model.api import MAX_COMPARED
 from kvscope.model.settings import Workload
 
 SHELL = "shell.html"
+LEFT_OUT = {"stage": ("room",)}
+"""Pages to which the navigation of a page does not lead. The Stage has the most controls: there *Share* leads to them."""
 LIMITS = {
     "run": limits_of(NewRun),
     "beam": limits_of(Beam),
@@ -52,7 +54,8 @@ def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
         """Renders the page. `bootstrap`: what its script starts from. `named`: the template's variables; `title` is the
         window's title, `card` a saved session's.
         """
-        places = names_here(links(served=site() is None))
+        listed = [place for place in links(served=site() is None) if place["id"] not in LEFT_OUT.get(id, ())]
+        places = names_here(listed)
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
         importmap, nonce, translated = {"imports": imports}, g.csp_nonce, _translated(page)
         variables = {"title": translated.title, "bootstrap": bootstrap, **named}

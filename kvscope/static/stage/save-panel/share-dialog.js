@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { IN_SITE, under } from "../../shared/log/root.js";
 import { titleFrom } from "../../shared/share/sharing.js";
 import { SharingForm } from "../../shared/share/sharing-form.js";
 import { CloseButton } from "../../shared/ui/form.js";
@@ -20,6 +21,8 @@ export function ShareDialog({ state, opened, client }) {
   const dialog = useRef(null);
   useLayoutEffect(() => dialog.current.showModal(), [opened]);
   const moment = momentOf(state);
+  // Inside a room, the page is in a frame.
+  const isAlone = window.parent === window;
   const values = ({ draft, busy, change, refusal }) =>
     html`<${ShareValues} run=${run.id} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })} refusal=${refusal} />`;
   return html`<dialog class="share popover" aria-labelledby="share-title" ref=${dialog}>
@@ -31,5 +34,6 @@ export function ShareDialog({ state, opened, client }) {
       run=${run.id} title=${titleFrom(run.open.prompt)} moment=${moment} opens=${momentInWords(moment)} named="step" values=${values}
       Embed=${EmbedButton} limits=${state.limits} client=${client}
     />
+    ${!IN_SITE && isAlone && html`<p><a href=${under("/room")}>${msg`Show this to a class: open a room`}</a></p>`}
   </dialog>`;
 }
