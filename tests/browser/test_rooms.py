@@ -448,7 +448,8 @@ def test_a_room_begins_at_the_page_that_led_to_it(new_page: NewPage, server: Ser
     page = new_page()
     page.goto(f"{server.url}?run={short_run}{PLACE}")
     expect(page.locator("html[data-step='1']")).to_be_attached()
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Room").click()
+    page.get_by_role("button", name="Share", exact=True).click()
+    page.get_by_role("link", name="open a room").click()
     page.get_by_role("button", name="Open a room").click()
     Member(page).expect_step(1).expect_at(f"run={short_run}")
 

@@ -25,7 +25,7 @@ from kvscope.model.settings import Workload
 
 SHELL = "shell.html"
 LEFT_OUT = {"stage": ("room",)}
-"""Pages to which the navigation of a page does not lead. The Stage has the most controls: there *Share* leads to them."""
+"""Pages to which a page's navigation does not lead. The Stage has the most controls: there *Share* leads to them."""
 LIMITS = {
     "run": limits_of(NewRun),
     "beam": limits_of(Beam),
