@@ -206,9 +206,8 @@ class Rooms:
 
     def forget_answers(self, code: str, question: int) -> None:
         """Deletes the answers to a question."""
-        of_question = (room_answers_table.c.room == code) & (room_answers_table.c.question == question)
         with self._runs.changing("The answers cannot be deleted") as connection:
-            connection.execute(sa.delete(room_answers_table).where(of_question))
+            connection.execute(sa.delete(room_answers_table).where(_of_question(code, question)))
 
     def end_old(self) -> None:
         """Deletes the rooms whose time is over."""
@@ -244,16 +243,21 @@ def _delete(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
 
 
 def _answered(connection: sa.Connection, code: str, question: int) -> int:
-    return sum(_histogram(connection, code, question).values())
+    counted = sa.select(sa.func.count()).select_from(room_answers_table).where(_of_question(code, question))
+    return connection.scalar(counted) or 0
 
 
 def _histogram(connection: sa.Connection, code: str, question: int) -> Counter[str]:
     query = (
         sa.select(room_answers_table.c.answer, sa.func.count())
-        .where(room_answers_table.c.room == code, room_answers_table.c.question == question)
+        .where(_of_question(code, question))
         .group_by(room_answers_table.c.answer)
     )
     return Counter(dict(connection.execute(query).all()))
+
+
+def _of_question(code: str, question: int) -> sa.ColumnElement[bool]:
+    return (room_answers_table.c.room == code) & (room_answers_table.c.question == question)
 
 
 def _hash(secret: str) -> str:

@@ -1,10 +1,10 @@
 /** The bar over the page that a room shows. */
 
 import { html } from "htm/preact";
-import { pathOf } from "../shared/log/root.js";
 import { Places } from "../shared/ui/places.js";
 import { ThemeButton } from "../shared/ui/theme-button.js";
 import { form, msg, plural } from "../shared/words/msg.js";
+import { addressOf } from "./frame.js";
 import { readable } from "./secrets.js";
 
 /** @param {{state: Object, controller: Object, theme: string, setTheme: Function, asking: boolean, setAsking: Function, project: () => void}} props */
@@ -33,8 +33,7 @@ function visitInFrame(event, controller) {
   const link = event.target.closest("a[href]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const { pathname, search, hash } = new URL(link.href);
-  controller.visit(`${pathOf(pathname)}${search}${hash}`);
+  controller.visit(addressOf(new URL(link.href)));
 }
 
 function saysToPresenter({ attendance, over }) {

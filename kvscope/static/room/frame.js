@@ -83,8 +83,8 @@ export function createFrame({ window, onShown, onTouch, onDocument }) {
   };
 }
 
-/** @returns {string} the address from the server's root */
-function addressOf({ pathname, search, hash }) {
+/** @param {{pathname: string, search: string, hash: string}} location @returns {string} the address from the server's root */
+export function addressOf({ pathname, search, hash }) {
   return `${pathOf(pathname)}${search}${hash}`;
 }
 

@@ -2,10 +2,11 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { linkTo, pathOf, under } from "../shared/log/root.js";
+import { linkTo, under } from "../shared/log/root.js";
 import { Form } from "../shared/ui/form.js";
 import { OwnHeader } from "../shared/ui/own-header.js";
 import { msg } from "../shared/words/msg.js";
+import { addressOf } from "./frame.js";
 import { mayShow } from "./place.js";
 import { codeOf, readable } from "./secrets.js";
 
@@ -26,8 +27,7 @@ const checked = (address) => (address?.startsWith("/") && mayShow(address) ? add
 /** @returns {string|null} the address below this server's root; null for another server's */
 function fromRoot(url) {
   if (!url?.startsWith(linkTo("/"))) return null;
-  const { pathname, search, hash } = new URL(url);
-  return `${pathOf(pathname)}${search}${hash}`;
+  return addressOf(new URL(url));
 }
 
 /**

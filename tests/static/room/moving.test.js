@@ -63,6 +63,15 @@ function page(secret) {
   };
 }
 
+/** A presenter's page, whose frame was touched at the room's place. */
+function leading() {
+  const presenter = page("secret");
+  presenter.room(placeAt(0));
+  presenter.shows(stageAt(0));
+  presenter.moving.onTouch();
+  return presenter;
+}
+
 test("a follower's frame opens the place of the room, and goes where the room goes", () => {
   const follower = page(null);
   follower.room(placeAt(3));
@@ -106,10 +115,7 @@ test("a follower looks around after a press that changes the place, not after on
 });
 
 test("a presenter's newest place is sent when the one before has arrived", async () => {
-  const presenter = page("secret");
-  presenter.room(placeAt(0));
-  presenter.shows(stageAt(0));
-  presenter.moving.onTouch();
+  const presenter = leading();
   presenter.shows(stageAt(1));
   presenter.shows(stageAt(2));
   presenter.shows(stageAt(3));
@@ -181,10 +187,7 @@ test("a run that plays along with another presenter's is not sent, and one that 
 });
 
 test("a pause during playback is sent at once, and the step before it is not", async () => {
-  const presenter = page("secret");
-  presenter.room(placeAt(0));
-  presenter.shows(stageAt(0));
-  presenter.moving.onTouch();
+  const presenter = leading();
   presenter.shows(stageAt(0, true));
   await presenter.answer();
   presenter.pass(300);
@@ -198,10 +201,7 @@ test("a pause during playback is sent at once, and the step before it is not", a
 });
 
 test("a step that waits during playback is sent when its time has come", async () => {
-  const presenter = page("secret");
-  presenter.room(placeAt(0));
-  presenter.shows(stageAt(0));
-  presenter.moving.onTouch();
+  const presenter = leading();
   presenter.shows(stageAt(0, true));
   await presenter.answer();
   presenter.shows(stageAt(1, true));
@@ -211,10 +211,7 @@ test("a step that waits during playback is sent when its time has come", async (
 });
 
 test("another presenter's place that comes while one is on its way is shown", async () => {
-  const presenter = page("secret");
-  presenter.room(placeAt(0));
-  presenter.shows(stageAt(0));
-  presenter.moving.onTouch();
+  const presenter = leading();
   presenter.shows(stageAt(1));
   presenter.room(placeAt(7));
   assert.deepEqual(presenter.messages, []);
@@ -225,10 +222,7 @@ test("another presenter's place that comes while one is on its way is shown", as
 });
 
 test("a place that was lost on its way is sent again, and the frame stays there", async () => {
-  const presenter = page("secret");
-  presenter.room(placeAt(0));
-  presenter.shows(stageAt(0));
-  presenter.moving.onTouch();
+  const presenter = leading();
   presenter.shows(stageAt(1));
   await presenter.answer(true);
   assert.deepEqual(presenter.places, [placeAt(1).address, placeAt(1).address]);
@@ -236,10 +230,7 @@ test("a place that was lost on its way is sent again, and the frame stays there"
 });
 
 test("a press while the presenter's place is on its way does not hide it", async () => {
-  const presenter = page("secret");
-  presenter.room(placeAt(0));
-  presenter.shows(stageAt(0));
-  presenter.moving.onTouch();
+  const presenter = leading();
   presenter.shows(stageAt(1));
   presenter.shows(stageAt(2));
   presenter.moving.onTouch();
@@ -260,10 +251,7 @@ test("a follower's tap while the presenter moves does not end the move", () => {
 });
 
 test("a place that gives rights is not sent", () => {
-  const presenter = page("secret");
-  presenter.room(placeAt(0));
-  presenter.shows(stageAt(0));
-  presenter.moving.onTouch();
+  const presenter = leading();
   presenter.shows({ ...stageAt(1), address: "/s/abc#token=x" });
   assert.deepEqual(presenter.places, []);
 });
