@@ -36,7 +36,17 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 # What a CUDA build of torch requires by itself, in the one version that fits it.
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
-KNOWN_BY = [".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".compare-sides", ".cards", ".words-cosines"]
+KNOWN_BY = [
+    ".lesson",
+    ".timeline",
+    ".matrix",
+    ".verdict",
+    ".lanes",
+    ".compare-sides",
+    ".cards",
+    ".room-code",
+    ".words-cosines",
+]
 """A name that each of the pages' style sheets has, once those that it imports are in it."""
 NO_ZIG = importlib.util.find_spec("ziglang") is None
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")

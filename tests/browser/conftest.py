@@ -30,7 +30,7 @@ LESSONS = Path(__file__).resolve().parents[1] / "fixtures" / "lessons"
 @pytest.fixture(scope="session", autouse=True)
 def _patience() -> None:
     """The model's steps take their time where others use the processor too."""
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=40_000)
 
 
 @pytest.fixture(scope="session")

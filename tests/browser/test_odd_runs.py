@@ -261,6 +261,20 @@ def test_a_connection_dropped_in_a_wide_view_comes_back_to_all_of_it(stage: Stag
     expect(stage.region("Inspector").get_by_text(NOT_GIVEN)).to_have_count(0)
 
 
+def test_code_of_a_part_opened_without_a_network_comes_when_it_is_back(
+    stage: Stage, complaints: Complaints, short_run: str
+) -> None:
+    complaints.allow(r"ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED|dynamically imported|WebSocket connection to")
+    inspector = look(stage, Odd(stage.server, short_run), "block", 3)
+    part = inspector.get_by_role("group").filter(has_text="What each head adds, and their sum")
+    stage.page.context.set_offline(True)
+    part.get_by_text("What each head adds, and their sum").click()
+    expect(part.get_by_role("alert")).to_contain_text("This could not be loaded")
+    stage.page.context.set_offline(False)
+    expect(part.get_by_role("alert")).to_have_count(0)
+    expect(part.get_by_role("group", name="Head")).to_be_visible()
+
+
 def test_values_asked_for_without_a_network_come_when_it_is_back(
     stage: Stage, complaints: Complaints, short_run: str
 ) -> None:

@@ -76,7 +76,7 @@ class Cluster:
         """End the server, and every connection to it."""
         if self._server is not None:
             self._server.send_signal(signal.SIGINT)
-            self._server.wait(30)
+            self._server.wait(120)
             self._server = None
 
     def kill(self) -> None:
@@ -85,7 +85,7 @@ class Cluster:
         for process in [main, *main.children(recursive=True)]:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        self._server.wait(30)
+        self._server.wait(120)
         self._server = None
 
     def _command(self, program: str, *options: str) -> list[str]:

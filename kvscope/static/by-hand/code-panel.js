@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { CodePanel as Panel } from "../shared/code/code-panel.js";
 import { readSource } from "../shared/code/source.js";
-import { useSource } from "../shared/code/use-source.js";
 import { integer } from "../shared/facts/format.js";
 import { useExact } from "../shared/loading/use-exact.js";
+import { useFetched } from "../shared/loading/use-fetched.js";
 import { problemOf } from "../shared/log/problem.js";
 import { fetchUnder } from "../shared/log/root.js";
 import { form, msg, plural } from "../shared/words/msg.js";
@@ -20,7 +20,7 @@ const OTHER = { prefill: "decode", decode: "prefill" };
 
 /** @param {{shown: Object, lights: {state: Function, dispatch: Function, subscribe: Function}, onClose: () => void}} props */
 export function CodePanel({ shown, lights, onClose }) {
-  const { source, failed } = useSource();
+  const { value: source, failed } = useFetched(readSource);
   const { phase, cell } = shown;
   const [comparing, setComparing] = useState(false);
   const { lit, pointed } = useLights(lights, cell);

@@ -2,7 +2,8 @@
 
 import { html } from "htm/preact";
 import MiniSearch from "minisearch";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useFetched } from "../loading/use-fetched.js";
 import { under } from "../log/root.js";
 import { msg } from "../words/msg.js";
 import { loadIndex } from "./load-index.js";
@@ -26,7 +27,7 @@ const MOST_IN_GROUP = 5;
 export function Search({ close, newTab }) {
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
-  const { entries, failed } = useIndex();
+  const { value: entries, failed } = useFetched(loadIndex);
   const find = useMemo(() => entries && createMatcher(MiniSearch, entries), [entries]);
   const result = useMemo(() => resultOf(query, find, entries), [query, find, entries]);
   const field = useRef(/** @type {HTMLInputElement|null} */ (null));
@@ -75,15 +76,6 @@ function Hit({ hit, number, chosen, newTab, close }) {
   if (address === null) return html`<div ...${option}>${words}</div>`;
   const target = newTab ? { target: "_blank", rel: "noopener" } : {};
   return html`<a ...${option} ...${target} tabindex="-1" href=${under(address)} onClick=${close}>${words}</a>`;
-}
-
-function useIndex() {
-  const [entries, setEntries] = useState(/** @type {import("./load-index.js").Entry[]|null} */ (null));
-  const [failed, setFailed] = useState(false);
-  useEffect(() => {
-    loadIndex().then(setEntries, () => setFailed(true));
-  }, []);
-  return { entries, failed };
 }
 
 /** @returns {{status: string, groups: [string, import("./load-index.js").Entry[]][]}} */

@@ -1,8 +1,8 @@
 /** The help: how to read the Stage, where to find answers, the keys, and the glossary. */
 
 import { html } from "htm/preact";
-import { useEffect, useState } from "preact/hooks";
 import { loadIndex } from "../find/load-index.js";
+import { useFetched } from "../loading/use-fetched.js";
 import { under } from "../log/root.js";
 import { language, msg } from "./msg.js";
 
@@ -92,18 +92,12 @@ export function Help({ keys, guide, newTab }) {
 
 /** Terms, each with a link to a place that shows it, if there is one. */
 function Terms({ newTab }) {
-  const [terms, setTerms] = useState([]);
-  const [failed, setFailed] = useState(false);
-  useEffect(() => {
-    loadIndex().then(
-      (entries) => setTerms(entries.filter(({ kind }) => kind === "term")),
-      () => setFailed(true),
-    );
-  }, []);
+  const { value: entries, failed } = useFetched(loadIndex);
   if (failed) return html`<p role="alert">${msg`The glossary could not be loaded: the server does not respond.`}</p>`;
   const target = newTab ? { target: "_blank", rel: "noopener" } : {};
   const show = ({ name, address }) =>
     address && html` <a ...${target} href=${under(address)} aria-label=${msg`Show ${name}`}>${msg`show me`}</a>`;
+  const terms = (entries ?? []).filter(({ kind }) => kind === "term");
   const sorted = terms.toSorted((a, b) => a.name.localeCompare(b.name, language));
   return html`<${Pairs} pairs=${sorted.map((term) => [term.name, [term.text, show(term)]])} />`;
 }

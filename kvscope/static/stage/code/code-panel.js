@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { CodePanel as Panel } from "../../shared/code/code-panel.js";
 import { readSource } from "../../shared/code/source.js";
-import { useSource } from "../../shared/code/use-source.js";
 import { integer } from "../../shared/facts/format.js";
 import { modelFor } from "../../shared/facts/saved-session.js";
+import { useFetched } from "../../shared/loading/use-fetched.js";
 import { namesUnder } from "../../shared/state/lit.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { whenReached } from "../state/layer-sweep.js";
@@ -21,7 +21,7 @@ export { readSource };
 const LIT_MS = 350;
 
 export function CodePanel({ state: now, dispatch, client }) {
-  const { source, failed } = useSource();
+  const { value: source, failed } = useFetched(readSource);
   const state = whenReached(now);
   const { run, step } = state;
   const [comparing, setComparing] = useState(false);

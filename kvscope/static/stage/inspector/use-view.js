@@ -1,9 +1,7 @@
 /** The code of a view, fetched when the view is first opened: most visits open few of them. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
-
-/** Time before another try when code could not be fetched, in ms. */
-const RETRY_MS = 2000;
+import { useRef } from "preact/hooks";
+import { useFetched } from "../../shared/loading/use-fetched.js";
 
 const VIEWS = {
   model: async () => (await import("../views/model/model-view.js")).ModelView,
@@ -22,30 +20,8 @@ const VIEWS = {
  *   is loaded; until then the previous one, or `Shown` null if there was none. `failed`: the wanted one cannot be fetched
  */
 export function useView({ view, entered }) {
-  const [loaded, setLoaded] = useState({});
-  const [failed, setFailed] = useState(null);
+  const { value, failed } = useFetched(VIEWS[view]);
   const last = useRef({ view, entered, Shown: null });
-  useEffect(() => {
-    if (loaded[view]) return undefined;
-    let over = false;
-    let timer = null;
-    setFailed(null);
-    const fetchIt = async () => {
-      try {
-        const Shown = await VIEWS[view]();
-        if (!over) setLoaded((known) => ({ ...known, [view]: Shown }));
-      } catch {
-        if (over) return;
-        setFailed(view);
-        timer = setTimeout(fetchIt, RETRY_MS);
-      }
-    };
-    fetchIt();
-    return () => {
-      over = true;
-      clearTimeout(timer);
-    };
-  }, [view]);
-  if (loaded[view]) last.current = { view, entered, Shown: loaded[view] };
-  return { ...last.current, failed: failed === view && !loaded[view] };
+  if (value) last.current = { view, entered, Shown: value };
+  return { ...last.current, failed };
 }
