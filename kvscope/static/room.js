@@ -5,6 +5,7 @@ import { render } from "preact";
 import { createApi } from "./room/api.js";
 import { createController } from "./room/controller.js";
 import { createFrame } from "./room/frame.js";
+import { createHistograms } from "./room/histograms.js";
 import { KEYS } from "./room/keys.js";
 import { Page } from "./room/page.js";
 import { createSecrets, secretInAddress } from "./room/secrets.js";
@@ -21,12 +22,12 @@ const { code, limits } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
 const identity = identityOf(settings, false);
 const secrets = createSecrets(settings, Date.now);
-const store = storeOf({ ...initialState, limits }, reduce);
+const ofTab = storageOr(() => window.sessionStorage);
+const histograms = createHistograms(ofTab, code);
+const store = storeOf({ ...initialState, limits, revealed: histograms.all() }, reduce);
+store.subscribe(({ revealed }) => histograms.keep(revealed));
 // Whoever answers has another id than the client, and another in each tab: nobody can tell whose answer it is.
-const voter = visitorOf(
-  storageOr(() => window.sessionStorage),
-  () => crypto.getRandomValues(new Uint8Array(16)),
-);
+const voter = visitorOf(ofTab, () => crypto.getRandomValues(new Uint8Array(16)));
 
 const api = createApi(identity);
 const frame = createFrame({

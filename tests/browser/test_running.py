@@ -172,6 +172,27 @@ def test_a_run_is_paused_stepped_walked_followed_and_stopped(stage: Stage) -> No
     expect(stage.button("Run it without a cache")).to_be_enabled()
 
 
+def test_whoever_follows_a_run_of_another_device_neither_stops_nor_resumes_it(
+    stage: Stage, new_page: NewPage, server: Server
+) -> None:
+    stage.open()
+    run = stage.run("Once upon a time", LONG)
+    expect(stage.words.nth(2)).to_be_attached()
+    stage.button("Pause").click()
+    eventually(lambda: server.status(run)["status"] == "paused")
+    other = Stage(new_page(), server).open(run)
+    expect(other.button("Live")).to_be_visible()
+    expect(other.button("Stop")).to_have_count(0)
+    other.button("Live").click()
+    other.slider.press("End")
+    other.button("Next step").click()
+    made = server.status(run)
+    server.finished_run("Hi", max_new_tokens=3)  # each pass of the model is for all runs that go on
+    assert server.status(run) == made == {**made, "status": "paused"}
+    stage.button("Stop").click()
+    expect(stage.ending).to_have_text("stopped", timeout=60_000)
+
+
 def test_the_newest_token_of_a_live_run_is_in_sight_and_late_viewers_see_all_of_it(
     stage: Stage, new_page: NewPage, server: Server
 ) -> None:

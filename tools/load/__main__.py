@@ -17,6 +17,7 @@ from tools.load.crowd import crowd
 from tools.load.floods import HALF_BODY, HALF_HEAD, HANDSHAKE, Answers, while_flooded
 from tools.load.hanging import hung
 from tools.load.keeping import kept
+from tools.load.many_rooms import many_rooms
 from tools.load.room import room
 
 PAGES = ["/healthz", "/"]
@@ -83,6 +84,11 @@ SCENARIOS: dict[str, tuple[str, list[str], Callable[[LiveServer], Iterator[str]]
         "a presenter who acts 200 times, and 500 followers; a tenth of them lose their connection",
         ["--max-viewers-per-address", "600"],
         lambda server: room(server, 500, 200, 0.25),
+    ),
+    "rooms": (
+        "40 rooms at once, 12 followers each",
+        ["--max-viewers-per-address", "600"],
+        lambda server: many_rooms(server, 40, 12, 10, 4.0),
     ),
     "room-pages": (
         "a presenter who acts 30 times, and 500 followers, 20 of them in browsers",

@@ -3,7 +3,8 @@
 import { html } from "htm/preact";
 import { Places } from "../shared/ui/places.js";
 import { ThemeButton } from "../shared/ui/theme-button.js";
-import { form, msg, plural } from "../shared/words/msg.js";
+import { msg } from "../shared/words/msg.js";
+import { inAttendance } from "./attendance.js";
 import { addressOf } from "./frame.js";
 import { readable } from "./secrets.js";
 
@@ -19,7 +20,7 @@ export function Bar({ state, controller, theme, setTheme, asking, setAsking, pro
         ? html`<button type="button" class="button room-code" onClick=${project} title=${msg`Show the code, the link and the QR code`}><span>${msg`Room`}</span> <b class="number">${readable(code)}</b></button>`
         : html`<p class="room-code"><span class="muted">${msg`Room`}</span> <b class="number">${readable(code)}</b></p>`
     }
-    <p class="room-says cut" role="status">${secret ? saysToPresenter(state) : saysToFollower(state)}</p>
+    <p class="room-says cut" role="status">${secret ? inAttendance(over ? null : state.attendance) : saysToFollower(state)}</p>
     </div>
     <div class="header-end line push">
       ${!over && (secret ? html`<${Presents} state=${state} asking=${asking} setAsking=${setAsking} />` : html`<${Follows} state=${state} controller=${controller} />`)}
@@ -34,13 +35,6 @@ function visitInFrame(event, controller) {
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   controller.visit(addressOf(new URL(link.href)));
-}
-
-function saysToPresenter({ attendance, over }) {
-  if (over || !attendance) return "";
-  const { followers } = attendance;
-  if (followers === 0) return msg`Nobody is here yet`;
-  return plural(followers, form`${followers} person is here`, form`${followers} people are here`);
 }
 
 function saysToFollower({ room, over, away, moved }) {

@@ -5,7 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { linkTo, under } from "../shared/log/root.js";
 import { Copied } from "../shared/ui/copied.js";
 import { CloseButton } from "../shared/ui/form.js";
-import { form, msg, plural } from "../shared/words/msg.js";
+import { msg } from "../shared/words/msg.js";
+import { inAttendance } from "./attendance.js";
 import { AllAnswers } from "./save-answers.js";
 import { readable } from "./secrets.js";
 
@@ -34,7 +35,7 @@ export function Projector({ state, controller, opened }) {
       <div class="stack wide">
         <p class="room-link breaks">${address.replace(/^https?:\/\//, "")}</p>
         <p class="room-big number">${readable(code)}</p>
-        <p class="room-count">${attendance ? plural(attendance.followers, form`${attendance.followers} person is here`, form`${attendance.followers} people are here`) : ""}</p>
+        <p class="room-count">${inAttendance(attendance)}</p>
         ${
           ONLY_HERE.includes(new URL(address).hostname) &&
           html`<p class="own-wrong">${msg`Only this machine reaches this address. So that others can join, start KVScope with kvscope --host 0.0.0.0, and open it by the name or address of this machine.`}</p>`

@@ -48,7 +48,7 @@ export function SaveAnswers({ limits, question, revealed, shown, client }) {
   </details>`;
 }
 
-/** The answers to all questions that were shown since the page was opened, to copy. */
+/** The answers to all questions that were shown in this tab, to copy. */
 export function AllAnswers({ revealed }) {
   return html`<${Copied} name=${msg`All answers so far, as text`} value=${revealed.map(inWords).join("\n\n")} lines=${true} />`;
 }

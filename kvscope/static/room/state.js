@@ -17,7 +17,7 @@ export const initialState = {
   connected: true,
   opened: { address: /** @type {string|null} */ (null), count: 0 },
   shown: /** @type {import("./place.js").Shown|null} */ (null),
-  /** The questions whose answers were shown since the page was opened. */
+  /** The questions whose answers were shown in this tab. */
   revealed: /** @type {Object[]} */ ([]),
   away: false,
   /** Whether the presenter has moved since the viewer looks around. */
@@ -36,7 +36,7 @@ function withRevealed(questions, question) {
 }
 
 const REDUCERS = {
-  entered: ({ limits }, { code }) => ({ ...initialState, limits, code }),
+  entered: ({ limits, revealed }, { code }) => ({ ...initialState, limits, revealed, code }),
   room: (state, { room }) => {
     if (state.room && room.seq < state.room.seq) return {};
     const isOther = state.room !== null && !isSamePlace(state.room.place, room.place);

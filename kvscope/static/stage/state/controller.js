@@ -277,7 +277,7 @@ export function createController({ store, client, saved = null, storage, delay }
         if (step < last()) dispatch({ type: "show", step: step + 1 });
         else if (control.grows()) {
           dispatch({ type: "wanted", wanted: true });
-          if (state().enginePaused) control.send("step");
+          control.step();
         }
       },
     ),
@@ -294,7 +294,7 @@ export function createController({ store, client, saved = null, storage, delay }
       () => dispatch({ type: "seek", step: last() }),
     ),
 
-    stop: () => control.send("stop"),
+    stop: control.stop,
 
     /** Follows the newest step of a growing run, or plays at the chosen speed again. */
     follow() {

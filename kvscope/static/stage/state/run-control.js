@@ -1,4 +1,9 @@
-/** Pauses, resumes, steps and stops the shown run in the engine. The player's Pause button pauses only a run that this tab started. */
+/**
+ * Pauses, resumes, steps and stops the shown run in the engine, if this device started it: whoever opens its link, or follows it in a room,
+ * moves only what is shown. The player's Pause button pauses only a run that this tab started.
+ */
+
+import { isHere } from "../../shared/log/device.js";
 
 const OWNED_KEY = "kvscope.owned-run";
 
@@ -14,6 +19,7 @@ export function createRunControl({ store, client, storage }) {
 
   const grows = () => Boolean(state().run?.grows);
   const owned = () => storage.getItem(OWNED_KEY) === state().run?.id;
+  const mine = () => isHere(state().run) || client.isMine(state().run.id);
   const pausedByUs = () => grows() && owned() && state().enginePaused;
 
   /** Sends a control request after the ones before it have been answered. */
@@ -28,10 +34,15 @@ export function createRunControl({ store, client, storage }) {
   };
 
   return {
-    send,
-
     /** @returns {boolean} whether the engine still computes the shown run */
     grows,
+
+    stop: () => send("stop"),
+
+    /** Computes one more step of a paused run. */
+    step() {
+      if (state().enginePaused && mine()) send("step");
+    },
 
     /** Remembers that this tab has started a run. */
     own: (id) => storage.setItem(OWNED_KEY, id),
@@ -47,7 +58,7 @@ export function createRunControl({ store, client, storage }) {
     },
 
     resume() {
-      if (grows() && state().enginePaused) send("resume");
+      if (grows() && state().enginePaused && mine()) send("resume");
     },
 
     /** Stops a run that this viewer paused: paused, it would keep its place in the engine forever. */

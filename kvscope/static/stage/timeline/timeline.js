@@ -41,7 +41,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
         <${Transport} state=${state} controller=${controller} />
         ${stepsBar}
         <${LayerWalk} dispatch=${dispatch} />
-        <${Live} state=${state} controller=${controller} />
+        <${Live} state=${state} controller=${controller} client=${client} />
         <${Speed} state=${state} dispatch=${dispatch} />
       </div>`
       }

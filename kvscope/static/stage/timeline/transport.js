@@ -1,6 +1,7 @@
 /** Buttons of the player: play, pause, step, layer, speed. */
 
 import { html } from "htm/preact";
+import { isHere } from "../../shared/log/device.js";
 import { SPEEDS } from "../../shared/state/player.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
@@ -29,15 +30,15 @@ export function LayerWalk({ dispatch }) {
   </span>`;
 }
 
-/** Buttons of a run that is still running. */
-export function Live({ state, controller }) {
+/** Buttons of a run that is still running: only the device that started it may stop it, not each that follows a link or a room. */
+export function Live({ state, controller, client }) {
   const { run, following } = state;
   if (!run?.grows) return null;
   return html`<span class="live line" role="group" aria-label=${msg`This run`}>
     <button class="button is-large strong nowrap still is-quiet" type="button" aria-pressed=${following} onClick=${controller.follow} title=${msg`Stay at the newest step`}>
       ${msg`Live`}
     </button>
-    <button class="button is-large strong nowrap still is-quiet" type="button" onClick=${controller.stop} title=${msg`Stop generating tokens`}>${msg`Stop`}</button>
+    ${(isHere(run) || client.isMine(run.id)) && html`<button class="button is-large strong nowrap still is-quiet" type="button" onClick=${controller.stop} title=${msg`Stop generating tokens`}>${msg`Stop`}</button>`}
   </span>`;
 }
 

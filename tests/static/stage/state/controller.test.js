@@ -23,6 +23,7 @@ function harness({
   fork = async () => ({ id: "b1" }),
   change = async () => ({ id: "c1" }),
   status = "running",
+  mine = true,
   saved = null,
   here = null,
   facts = {},
@@ -49,6 +50,7 @@ function harness({
     here,
     control: async (run, action) => calls.push([action, run]),
     status: async () => ({ status }),
+    isMine: () => mine,
     watch: (id, after, handlers) => {
       watches.push({ id, after, handlers });
       return () => calls.push(["stop watching", id]);
@@ -268,12 +270,16 @@ test("a viewer's pause leaves the engine of another's run alone", async () => {
   assert.equal(store.state().playing, false);
 });
 
-test("a run found paused goes on with play", async () => {
-  const { controller, controls } = await openRun(6, {}, { status: "paused" });
-  await settled();
-  controller.play();
-  await settled();
-  assert.deepEqual(controls(), [["resume", "r1"]]);
+test("a run found paused goes on with play, if this device started it", async () => {
+  for (const mine of [true, false]) {
+    const { controller, controls } = await openRun(6, {}, { status: "paused", mine });
+    await settled();
+    controller.play();
+    controller.last();
+    controller.next();
+    await settled();
+    assert.deepEqual(controls(), mine ? [["resume", "r1"]] : []);
+  }
 });
 
 test("next steps through what is there, and at the edge of a paused run asks for one more", async () => {
