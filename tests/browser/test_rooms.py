@@ -288,7 +288,7 @@ def test_a_lesson_asks_the_room_and_shows_the_answer_to_all(open_room: Callable[
     presenter, follower = room.presenter, room.join()
     follower.expect_lesson_at(1)
     question = follower.frame.get_by_role("region", name="Prediction")
-    expect(question).to_contain_text("The room answers this together.")
+    expect(question).to_contain_text("the presenter says when this is answered")
     own = presenter.frame.get_by_role("region", name="Prediction").get_by_role("textbox")
     expect(own).to_be_visible()
     presenter.button("Ask the room").click()
@@ -315,6 +315,11 @@ def test_a_lesson_asks_the_room_and_shows_the_answer_to_all(open_room: Callable[
     picture.get_by_role("button", name="Next step").click()
     for member in (follower, late):
         expect(member.frame.frame_locator("iframe").locator("html[data-step='4']")).to_be_attached()
+    own_picture = follower.frame.frame_locator("iframe")
+    own_picture.get_by_role("button", name="Next step").click()
+    expect(own_picture.locator("html[data-step='5']")).to_be_attached()
+    follower.button("Return to the presenter").click()
+    expect(own_picture.locator("html[data-step='4']")).to_be_attached()
     assert presenter.page.evaluate("localStorage['kvscope.lessons']") is None
 
 

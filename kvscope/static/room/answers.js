@@ -19,6 +19,11 @@ export function plainNumberOf(text) {
     : String(Number(number.toFixed(PARTS)));
 }
 
+/** @returns {string} a typed token without the space before it, which the pages write as "·": "·Paris" and " Paris" are one answer */
+export function plainTokenOf(text) {
+  return text.replace(/^[\s·]+/, "").trimEnd();
+}
+
 /**
  * @param {{kind: string, choices: string[], rounds: {counts: Object<string, number>, others: number}[]}} question
  * @returns {{answer: string, votes: (number|null)[]}[]} how often each answer was chosen in each vote: choices in their order, numbers by size,

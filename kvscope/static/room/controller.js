@@ -73,6 +73,7 @@ export function createController({ store, api, frame, secrets, connect, client, 
   const end = (why) => {
     secrets.forget(state().code);
     dispatch({ type: "over", over: why });
+    hold();
   };
 
   /** Sends what a presenter wants, and takes the room as it is then. @throws {Problem} */
@@ -88,9 +89,14 @@ export function createController({ store, api, frame, secrets, connect, client, 
       count();
     }
   };
+  let changing = false;
+  /** A second press of the same button, before the answer to the first, does nothing. */
   const change = async (request) => {
+    if (changing) return;
+    changing = true;
     dispatch({ type: "problem", problem: null });
     await send(request).catch((problem) => dispatch({ type: "problem", problem }));
+    changing = false;
   };
 
   /** A lesson whose question the room answers does not answer it itself (`isHeld`). */

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { mostOf } from "../shared/log/limits.js";
 import { Form } from "../shared/ui/form.js";
 import { msg } from "../shared/words/msg.js";
-import { plainNumberOf } from "./answers.js";
+import { inDigits, plainNumberOf, plainTokenOf } from "./answers.js";
 import { Histogram } from "./histogram.js";
 import { Sheet } from "./sheet.js";
 
@@ -40,7 +40,7 @@ function Typed({ question, own, most, answer }) {
   const [wrong, setWrong] = useState(false);
   const isNumber = question.kind === "number";
   const send = () => {
-    const sent = isNumber ? plainNumberOf(text) : text.trim();
+    const sent = isNumber ? plainNumberOf(text) : plainTokenOf(text);
     setWrong(isNumber && sent === null);
     if (sent) answer(sent);
   };
@@ -52,7 +52,8 @@ function Typed({ question, own, most, answer }) {
       />
       <button type="submit" class="button is-tall">${own === null ? msg`Answer` : msg`Change`}</button>
     </div>
+    <p class="muted">${isNumber ? msg`A point stands before decimals: 0.5. A comma may stand between thousands: 1,024.` : msg`One token, without the space before it.`}</p>
     ${wrong && html`<p class="word-bad" role="alert">${msg`“${text}” is not a number. Type one, such as 1,024 or 0.5.`}</p>`}
-    ${own !== null && html`<p>${msg`Your answer:`} <b class="number">${own}</b></p>`}
+    ${own !== null && html`<p>${msg`Your answer:`} <b class="number">${inDigits(question, own)}</b></p>`}
   <//>`;
 }

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { msg } from "../shared/words/msg.js";
 import { AskForm } from "./ask-form.js";
 import { Histogram } from "./histogram.js";
-import { SaveAnswers } from "./save-answers.js";
+import { AllAnswers, SaveAnswers } from "./save-answers.js";
 import { Sheet } from "./sheet.js";
 
 /** @param {{state: Object, controller: Object, client: () => Object, close: () => void}} props */
@@ -16,7 +16,9 @@ export function PresenterPanel({ state, controller, client, close }) {
     close();
   };
   if (!question)
-    return html`<${Sheet} name=${msg`Ask the room`}><${AskForm} limits=${state.limits} lesson=${shown?.lesson?.question ?? null} ask=${ask} close=${close} /><//>`;
+    return html`<${Sheet} name=${msg`Ask the room`}><${AskForm} limits=${state.limits} lesson=${shown?.lesson?.question ?? null} ask=${ask} close=${close} />
+      ${state.revealed.length > 0 && html`<details class="fold"><summary>${msg`Save the answers`}</summary><${AllAnswers} revealed=${state.revealed} /></details>`}
+    <//>`;
   return html`<${Sheet} name=${msg`Question to the room`}>
     <h2 class="room-question" tabindex="-1">${question.text}</h2>
     ${

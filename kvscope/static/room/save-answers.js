@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { isHere } from "../shared/log/device.js";
 import { mostOf } from "../shared/log/limits.js";
 import { linkTo } from "../shared/log/root.js";
+import { parseHash } from "../shared/state/location.js";
 import { Copied } from "../shared/ui/copied.js";
 import { msg } from "../shared/words/msg.js";
 import { inWords, shortened } from "./answers.js";
@@ -25,7 +26,7 @@ export function SaveAnswers({ limits, question, revealed, shown, client }) {
       const { id } = await client().share(stage?.run, {
         title: shortened(question.text, mostOf(limits, "share", "title")),
         notes: [note],
-        open: { step: stage?.step },
+        open: { ...placeIn(shown?.address ?? ""), step: stage?.step },
       });
       setSaved(linkTo(`/s/${id}`));
     } catch (refusal) {
@@ -46,6 +47,12 @@ export function SaveAnswers({ limits, question, revealed, shown, client }) {
       <${AllAnswers} revealed=${revealed} />
     </div>
   </details>`;
+}
+
+/** @returns {Object<string, string|number>} the layer, head, row, key and view of an address of the Stage */
+function placeIn(address) {
+  const { layer, head, query, key, view } = parseHash(/#.*/.exec(address)?.[0] ?? "");
+  return { layer, head, query, key, view };
 }
 
 /** The answers to all questions that were shown in this tab, to copy. */

@@ -65,9 +65,9 @@ export const reduce = (state, action) => changed(REDUCERS, state, action);
  *   follows until the presenter shows the answer
  */
 export function isHeld(state) {
-  const { room, secret, away, shown } = state;
+  const { room, secret, away, shown, over } = state;
   const { question, answered } = shown?.lesson ?? {};
-  if (!room || !question || answered) return false;
+  if (!room || over || !question || answered) return false;
   const waits = !secret && !away && !room.place.answered;
   return waits || (isVoting(state) && room.question.text === question.text);
 }

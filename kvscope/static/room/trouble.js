@@ -16,7 +16,7 @@ function troubleIn({ over, connected, secret, problem, shown }) {
   if (!connected)
     return secret
       ? msg`Connection lost. The followers keep what you showed last; reconnecting…`
-      : msg`Connection lost. The picture stays; reconnecting…`;
+      : `${problem?.detail ?? ""} ${msg`Connection lost. The picture stays; reconnecting…`}`.trim();
   if (secret && isHere({ id: shown?.stage?.run }))
     return msg`Only this device has this run, so the followers cannot see it. Run the prompt on the server to show it.`;
   if (secret && shown?.lesson?.own)

@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countsOf, inWords, plainNumberOf, shareOf, shortened } from "../../../kvscope/static/room/answers.js";
+import {
+  countsOf,
+  inWords,
+  plainNumberOf,
+  plainTokenOf,
+  shareOf,
+  shortened,
+} from "../../../kvscope/static/room/answers.js";
 
 const question = (kind, rounds, choices = []) => ({ text: "Which?", kind, choices, rounds });
 
@@ -10,6 +17,15 @@ test("a number is sent as digits, however it was typed", () => {
   const typed = ["1,024", "46 080", "4.6e4", "0,5", "−3", "1e-7", "0.1", "1.50", "100"];
   assert.deepEqual(typed.map(plainNumberOf), ["1024", "46080", "46000", "0.5", "-3", "0.0000001", "0.1", "1.5", "100"]);
   for (const text of ["", "many", "1e15", "-1e300"]) assert.equal(plainNumberOf(text), null, text);
+});
+
+test("a token is sent without the space before it, however that is written", () => {
+  assert.deepEqual(["·Paris", " Paris", "Paris ", "New York"].map(plainTokenOf), [
+    "Paris",
+    "Paris",
+    "Paris",
+    "New York",
+  ]);
 });
 
 test("choices are listed in their order, also those that nobody chose, with each vote", () => {

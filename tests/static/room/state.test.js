@@ -99,6 +99,7 @@ test("a follower's lesson keeps its answer back until the presenter shows it, un
   const at = (more) => ({ ...initialState, room: room(1), shown: { address: "/", stage: null, lesson }, ...more });
   assert.equal(isHeld(at({})), true);
   assert.equal(isHeld(at({ away: true })), false);
+  assert.equal(isHeld(at({ over: "ended" })), false);
   assert.equal(isHeld(at({ secret: "x" })), false);
   const voting = { room: room(1, "/", { number: 1, open: true }) };
   assert.equal(isHeld(at({ away: true, ...voting })), true);

@@ -12,11 +12,11 @@ import { INSIDE } from "./picture-address.js";
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**
- * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, said: string, recording: string|null, returns: number, onShown: Function}} props
- *   `picture`: of `pictureOf`; `said`: changes when the words about an answer or a task change; `recording`: the lesson's run; `returns`: changes
+ * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, said: string, recording: string|null, presses: number, returns: number, onShown: Function}} props
+ *   `picture`: of `pictureOf`; `said`: changes when the words about an answer or a task change; `recording`: the lesson's run; `presses`: changes when a link of the prose is pressed; `returns`: changes
  *   when the viewer goes back to it; `onShown`: gets what the frame shows
  */
-export function Frame({ picture, index, framed, file, theme, lit, hover, said, recording, returns, onShown }) {
+export function Frame({ picture, index, framed, file, theme, lit, hover, said, recording, presses, returns, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
   const latest = useRef({ picture, theme, lit, onShown });
@@ -47,8 +47,8 @@ export function Frame({ picture, index, framed, file, theme, lit, hover, said, r
     if (!ready.current) return;
     send({ type: "goto", ...JSON.parse(place) });
     send({ type: "lit", names: latest.current.lit });
-    // The next step begins at its own place, even if it is the one that the viewer has left.
-  }, [place, index]);
+    // A step or a link begins at its own place, even if it is the one that the viewer has left.
+  }, [place, index, presses]);
   // A run of this device is shown by the same page, which stays.
   useEffect(() => {
     if (!returns) return;

@@ -134,7 +134,7 @@ export function Player({
       </article>
       <${Frame}
         picture=${picture} index=${printing.at ?? index} framed=${apart} file=${file} theme=${isPrinting ? "light" : theme} lit=${lit} hover=${hover}
-        said=${saidIn(state)} recording=${given.run} returns=${state.returns} onShown=${(now) => !isPrinting && dispatch({ type: "shown", shown: now })}
+        said=${saidIn(state)} recording=${given.run} presses=${state.presses} returns=${state.returns} onShown=${(now) => !isPrinting && dispatch({ type: "shown", shown: now })}
       />
     </main>
     ${isPrinting && html`<${Printing} at=${printing.at} steps=${lesson.steps.length} cancel=${printing.cancel} />`}

@@ -23,7 +23,7 @@ export function Predict({ predict, answer, held, hints, picture, dispatch }) {
   useFallenFocus(() => (answer?.revealed ? verdict.current : null));
   return html`<section id=${QUESTION} tabindex="-1" class=${`lesson-box lesson-question stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
     <p class="lesson-ask"><${Prose} nodes=${predict.ask} picture=${picture} /></p>
-    ${held && html`<p class="muted">${msg`The room answers this together.`}</p>`}
+    ${held && html`<p class="muted">${msg`In this room, the presenter says when this is answered.`}</p>`}
     ${!held && predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
     ${!held && predict.answer !== null && html`<${Choices} predict=${predict} answer=${answer} over=${over} picture=${picture} give=${give} />`}
     ${predict.cell !== null && !over && html`<p class="muted">${msg`Press the place in the picture.`}</p>`}

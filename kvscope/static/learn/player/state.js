@@ -22,6 +22,8 @@ export const initialState = {
   lit: [],
   /** The address of a link in the prose that the viewer pressed; null: the picture shows the step's address. */
   linked: null,
+  /** How often such a link was pressed: after the viewer has moved the picture, the same link brings it back. */
+  presses: 0,
   folded: false,
   /** Whether the followers of a room answer the question together, so that the lesson neither asks nor answers it. */
   held: false,
@@ -63,7 +65,7 @@ const REDUCERS = {
     answers: { ...state.answers, [state.index]: shownAnswer(state.answers[state.index]) },
     linked: null,
   }),
-  link: (_state, { to }) => ({ linked: to }),
+  link: ({ presses }, { to }) => ({ linked: to, presses: presses + 1 }),
   hint: (state, { block }) => {
     const name = `${state.index}.${block}`;
     return { hints: { ...state.hints, [name]: (state.hints[name] ?? 0) + 1 } };

@@ -6,6 +6,7 @@ export function numberOf(text) {
     .trim()
     .replace(/[\s\u202f']/g, "")
     .replace("−", "-")
+    .replace(/^([+-]?0),/, "$1.") // no thousands begin with 0
     .replace(/,(?=\d{3}(\D|$))/g, "")
     .replace(",", ".");
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : null;

@@ -8,6 +8,7 @@ import { isHere } from "../../shared/log/device.js";
 import { namesUnder } from "../../shared/state/lit.js";
 import { withNamed } from "../facts/parts.js";
 import { addressOf } from "../state/address.js";
+import { bringIntoSight } from "../ui/open-view.js";
 
 /** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
 export function stageShows(state) {
@@ -32,6 +33,8 @@ export function stageShows(state) {
 }
 
 const VIEW_PANEL = "panel-inspector";
+/** What the inspector shows of a run's step. */
+const OF_VIEW = ["view", "layer", "head", "query", "key"];
 
 /** A step that names no query and key shows the newest row, whatever was shown before. */
 const NOTHING_LOCKED = { query: null, key: null };
@@ -49,7 +52,12 @@ export function joinLesson({ window, store, controller, client }) {
     const link = { ...NOTHING_LOCKED, ...requested };
     requested = null;
     isNewView = link.focus === undefined && link.view !== undefined && link.view !== store.state().selection.view;
+    const { selection } = store.state();
+    const isElsewhere = OF_VIEW.some((name) => name in link && link[name] !== selection[name]);
     controller.applyLink(link);
+    // Where one panel is shown at a time, the viewer may have another in sight.
+    const view = window.document.getElementById(VIEW_PANEL);
+    if (link.view && isElsewhere && view) bringIntoSight(view);
   };
 
   /** Opens what is folded. Of a view whose address names no parts, the lit ones are shown. */
