@@ -14,11 +14,17 @@ import pytest
 import requests
 
 from kvscope.app.commands.cli import main
+from kvscope.model.config import ModelConfig
+from kvscope.model.families import COMPUTED, FAMILIES
+from kvscope.model.native.implemented import not_computed
+from kvscope.model.service.gguf_facts import gguf_facts
+from tests.support.tiny import tiny_config
 
 ROOT = Path(__file__).resolve().parent.parent
 README, CONTRIBUTING, OPTIONS = (
     (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md", "docs/options.md")
 )
+SIZES = {"layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 8, "d": 32, "d_mlp": 48, "vocab": 259, "context": 512}
 PYTHON_BLOCKS = re.findall(r"```python\n(.*?)\n```", README, re.DOTALL)
 SHELL_BLOCKS = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
 
@@ -84,6 +90,51 @@ def test_the_operators_table_has_the_defaults_of_the_command_line() -> None:
 def test_the_command_table_names_every_command() -> None:
     named = set(re.findall(r"^\| `kvscope ([a-z]+)", section("Command line"), re.MULTILINE))
     assert named == set(main.commands)
+
+
+MODELS_MD = (ROOT / "docs" / "models.md").read_text()
+
+
+def table_of(title: str) -> list[list[str]]:
+    """The cells of the rows of a table in docs/models.md, without its head."""
+    part = MODELS_MD.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+    rows = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row] for row in rows[1:]]
+
+
+def test_the_table_of_models_is_what_the_code_loads_and_computes() -> None:
+    def yes(value: bool) -> str:
+        return "yes" if value else "no"
+
+    architectures = gguf_facts(0)["architectures"]
+    stated = {row[0].strip("`"): [row[2], *row[3:]] for row in table_of("Families")}
+    assert set(stated) == set(COMPUTED)
+    for family, cells in stated.items():
+        # Mistral's GGUF files say that they are Llama's.
+        gguf = FAMILIES["llama" if family == "mistral" else family]["computed"].get("gguf")
+        config = tiny_config(family) if family != "phi3" else ModelConfig("phi3", **SIZES)
+        native = not not_computed(config)
+        expected = [yes(family in COMPUTED), f"`{gguf}`" if gguf else "no", yes(native)]
+        expected += [yes(not config.experts), yes(native), yes(gguf in architectures)]
+        assert cells == expected, family
+
+
+def test_the_table_of_refusals_is_that_of_the_families() -> None:
+    stated: dict[str, dict[str, str]] = {}
+    for families, fields in table_of("What is refused"):
+        for family in re.findall(r"`(\w+)`", families):
+            stated[family] = dict(re.findall(r"`(\w+)` = `(\w+)`", fields))
+    words = {True: "true", False: "false", None: "null"}
+    for family in COMPUTED:
+        only = FAMILIES[family]["computed"]["only"]
+        assert stated[family] == {name: words.get(value, value) for name, value in only.items()}, family
+
+
+def test_every_test_that_compares_models_exists() -> None:
+    named = re.findall(r"`(tests/[\w/.]+)`", MODELS_MD)
+    assert len(named) > 5
+    for path in named:
+        assert (ROOT / path).is_file(), path
 
 
 @pytest.fixture

@@ -10,13 +10,14 @@ from kvscope.model.families import COMPUTED
 
 ARCHITECTURES = (*COMPUTED, "by hand")
 Norm = Literal["rms", "layer", "none"]
-Mlp = Literal["swiglu", "geglu", "gelu", "none"]
+Mlp = Literal["swiglu", "geglu", "gelu", "gelu_erf", "none"]
 Positions = Literal["rotary", "learned", "none"]
-Activation = Literal["silu", "gelu_tanh"]
+Activation = Literal["silu", "gelu_tanh", "gelu_erf"]
 _MLPS: dict[Mlp, tuple[bool, Activation | None]] = {
     "swiglu": (True, "silu"),
     "geglu": (True, "gelu_tanh"),
     "gelu": (False, "gelu_tanh"),
+    "gelu_erf": (False, "gelu_erf"),
     "none": (False, None),
 }
 """For each kind of MLP: whether it multiplies by a gate, and its activation."""
@@ -58,6 +59,14 @@ class ModelConfig:
     """The factor of every embedding."""
     score_width: float | None = None
     """The products of q and k are divided by the square root of this number; None: of head_dim."""
+    score_cap: float | None = None
+    """Each score s becomes cap · tanh(s ÷ cap) before the mask and softmax (Gemma 2, arXiv:2408.00118, §2); None: it
+    stays as it is."""
+    logit_cap: float | None = None
+    """The same for logits."""
+    parallel: bool = False
+    """Whether the MLP reads the row that attention reads, not the row after attention (GPT-NeoX, arXiv:2204.06745,
+    §2.1). Both changes are added to the row in either case."""
     tied: bool = False
     experts: int = 0
     """Number of experts in a layer's MLP, or 0. `d_mlp` is the width in layers without experts."""
@@ -86,6 +95,10 @@ class ModelConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.experts and not (0 < self.experts_chosen <= self.experts and self.d_expert > 0):
             raise ValueError(f"a row cannot go through {self.experts_chosen} of {self.experts} experts")
+        for name in ("score_cap", "logit_cap"):
+            cap = getattr(self, name)
+            if cap is not None and not 0 < cap < math.inf:
+                raise ValueError(f"{name} is {cap}; it must be a positive number, or None for no cap")
         if self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} query heads cannot share {self.kv_heads} K/V heads evenly")
         if self.positions == "rotary" and (
@@ -102,7 +115,7 @@ class ModelConfig:
 
     @property
     def activation(self) -> Activation | None:
-        """The MLP's activation function: "silu", "gelu_tanh" (GELU approximated by tanh), or None."""
+        """The MLP's activation: "silu", "gelu_tanh" (GELU approximated by tanh), "gelu_erf" (exact GELU), or None."""
         return _MLPS[self.mlp][1]
 
     def has_experts(self, layer: int) -> bool:

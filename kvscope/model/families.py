@@ -32,9 +32,13 @@ For each family:
 - `required`: fields that a config.json must have, because no model can be built with the default of the class.
 - `ignored`: fields that its class writes into a config.json, and that change no size of this family.
 - `computed`, if a checkpoint of it can be loaded: `mlp`; `gguf`: its architecture in a GGUF file; `only`: fields with
-  the one value that is supported; `joined`: matrices that its files store as one; `rotates_a_part`: whether only a part
-  of each head may be rotated; `rotates_windows`: whether layers with a window have other rotary angles;
-  `scales_embedding`: whether an embedding is multiplied by the square root of the width.
+  the one value that is supported; `joined`: matrices that its files store as one; `joined_by_head`: whether a
+  folder's file stores q, k and v of a head together; `rotates_a_part`: the field of the share of each head that is
+  rotated; `rope_base`: the field of the base of the rotary angles if that is not `rope_theta`; `longrope`: its files'
+  other names of LongRoPE; `rotates_windows`: whether layers with a window have other rotary angles;
+  `scales_embedding`: whether an embedding is multiplied by the square root of the width; `norms_add_one`: whether a
+  folder's file stores the weight of each norm − 1; `caps`: the fields of the caps of scores and logits, where null
+  means none.
 - `text`, of a model that also reads pictures or sound: the family of its text model. The outer config says whether the
   LM head is tied; with `tied_inside` the text model's flag counts too.
 """

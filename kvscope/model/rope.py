@@ -44,7 +44,7 @@ def frequencies(theta: float, head_dim: int, scaling: Scaling | None) -> Tensor:
 
 
 def attention_factor(scaling: Scaling | None) -> float:
-    """Returns the factor of cos and sin. It multiplies each score by its square."""
+    """Returns the factor of cos and sin. It multiplies the part of a score that rotated numbers give by its square."""
     return 1.0 if scaling is None else float(scaling.get("attention_factor", 1.0))
 
 
@@ -67,9 +67,12 @@ def _unscaled_by_yarn(theta: float, head_dim: int, scaling: Scaling) -> Tensor:
 
 
 def rotations(inv_freq: Tensor, positions: Tensor, factor: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Returns cos and sin, each [T, 1, Dh], times `factor`; sin is negated in the first half: `rotate` rolls once."""
+    """Returns cos and sin, each [T, 1, Dh], times `factor`; sin is negated in the first half: `rotate` rolls once.
+
+    Pairs whose frequency is 0 are not rotated, and so not multiplied by `factor` either.
+    """
     angles = positions[:, None].float() * inv_freq  # T Dh/2
-    cos, sin = angles.cos() * factor, angles.sin() * factor
+    cos, sin = torch.where(inv_freq == 0, 1.0, angles.cos() * factor), angles.sin() * factor
     return torch.cat((cos, cos), dim=-1)[:, None], torch.cat((-sin, sin), dim=-1)[:, None]
 
 

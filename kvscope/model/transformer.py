@@ -1,9 +1,11 @@
-"""The transformer: one decoder for the Llama family and GPT-2.
+"""The transformer: one decoder for the Llama family, GPT-2 and GPT-NeoX.
 
 Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 with and
 without experts (2505.09388), Phi-3 (2404.14219): RMSNorm (1910.07467), rotary positions (2104.09864), grouped-query
 attention (2305.13245), SwiGLU (2002.05202). Gemma 3 (2503.19786): GEGLU, a norm before and after each half of a block,
-and layers that read only the newest keys. GPT-2 (Radford et al. 2019): LayerNorm, learned positions, GELU.
+and layers that read only the newest keys. Gemma 2 (2408.00118): the same, and caps of scores and logits. GPT-2 (Radford
+et al. 2019): LayerNorm, learned positions, GELU. GPT-NeoX and Pythia (2204.06745, 2304.01373): LayerNorm, rotary
+positions in a part of each head, and attention and MLP that may read the same row.
 
 A forward pass takes a ragged batch: the new rows of several sequences, one sequence after another, any number of rows
 each. Only attention lets a row read other rows, through the paged KV cache; all other parts work on single rows.
@@ -41,6 +43,7 @@ Rope = tuple[Tensor, Tensor] | None
 ACTIVATIONS: Mapping[str | None, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "gelu_erf": F.gelu,
 }
 
 
@@ -161,7 +164,10 @@ class Attention(nn.Module):
         return self.change(change)
 
     def _mix(self, q: Tensor, group: AttentionGroup, cache: KVCache, layer: int) -> Tensor:
-        """softmax(Q·Kᵀ·scale)·V (arXiv:1706.03762, eq. 1) for one group; returns its rows, [B·Q, H, Dh]."""
+        """softmax(Q·Kᵀ·scale)·V (arXiv:1706.03762, eq. 1) for one group; returns its rows, [B·Q, H, Dh].
+
+        If the model caps its scores, softmax takes the capped ones, and the hook point shows these.
+        """
         B, Q, K = group.sequences, group.queries, group.keys
         Hkv, G, Dh = self.config.kv_heads, self.config.group, self.config.head_dim
         k, v = cache.read(layer, group.slots)  # each Hkv B*K Dh
@@ -169,6 +175,7 @@ class Attention(nn.Module):
         q = q[group.start : group.start + group.rows].view(B, Q, Hkv, G, Dh)
         q = q.permute(2, 0, 3, 1, 4).reshape(Hkv * B, G * Q, Dh)
         scores = torch.bmm(q, k.transpose(1, 2)).mul_(self.config.score_scale)  # Hkv*B G*Q K
+        scores = capped(scores, self.config.score_cap)
         scores = self.scores(scores.view(Hkv, B, G, Q, K).transpose(0, 1))  # B Hkv G Q K
         hidden = group.mask(self.config.has_window(layer))
         if hidden is not None:
@@ -262,7 +269,7 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig, layer: int):
         super().__init__()
-        self.residual = config.residual
+        self.residual, self.parallel = config.residual, config.parallel
         self.attn = Attention(config)
         self.mlp: MLP | Experts | None = None
         if config.has_experts(layer):
@@ -274,11 +281,11 @@ class Block(nn.Module):
         self.resid_out = HookPoint("T D")
 
     def forward(self, rows: Tensor, batch: Batch, rope: Rope, cache: KVCache, layer: int) -> Tensor:
-        rows = self.resid_in(rows)
-        change = self.attn(rows, batch, rope, cache, layer)
-        rows = self.resid_mid(rows + change if self.residual else change)
+        before = self.resid_in(rows)
+        change = self.attn(before, batch, rope, cache, layer)
+        rows = self.resid_mid(before + change if self.residual else change)
         if self.mlp is not None:
-            change = self.mlp(rows)
+            change = self.mlp(before if self.parallel else rows)
             rows = rows + change if self.residual else change
         out: Tensor = self.resid_out(rows)
         return out
@@ -415,8 +422,17 @@ class Transformer(nn.Module):
 
     def decode_rows(self, rows: Tensor) -> Tensor:
         """Computes logits [n, V] from rows of the residual stream [n, D] by the final norm and LM head."""
-        logits: Tensor = self.lm_head(self.final(self.norm(rows)))
-        return logits
+        return self.unembed(self.final(self.norm(rows)))
+
+    def unembed(self, normed: Tensor) -> Tensor:
+        """Computes logits [n, V] from rows after the final norm [n, D], capped if the model caps its logits."""
+        logits: Tensor = self.lm_head(normed)
+        return capped(logits, self.config.logit_cap)
+
+
+def capped(values: Tensor, cap: float | None) -> Tensor:
+    """Returns cap · tanh(values ÷ cap), computed in place (arXiv:2408.00118, §2, logit soft-capping); None: no cap."""
+    return values if cap is None else values.div_(cap).tanh_().mul_(cap)
 
 
 def _laid_out(weight: Weight) -> GroupedWeight:

@@ -58,9 +58,42 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
+    "gemma2": ("gemma2", {"head_dim": 16, "sliding_window": 5}),
+    "gemma2-capped": (
+        "gemma2",
+        {
+            "head_dim": 16,
+            "query_pre_attn_scalar": 9,
+            "attn_logit_softcapping": 1.5,
+            "final_logit_softcapping": 2.0,
+            "sliding_window": 4,
+            "layer_types": LOCAL_FIRST[::-1],
+        },
+    ),
+    "gemma2-uncapped": (
+        "gemma2",
+        {"head_dim": 16, "attn_logit_softcapping": None, "final_logit_softcapping": None, "sliding_window": 64},
+    ),
+    "neox": ("gpt_neox", {}),
+    "neox-sequential": ("gpt_neox", {"use_parallel_residual": False, "rotary_pct": 0.5}),
+    "neox-without-biases": ("gpt_neox", {"attention_bias": False, "rotary_pct": 1.0, "rotary_emb_base": 500.0}),
+    "neox-yarn": ("gpt_neox", {"rope_parameters": YARN | {"partial_rotary_factor": 0.5}}),
+    "neox-tied": ("gpt_neox", {"tie_word_embeddings": True, "hidden_size": 64}),
     "phi3": ("phi3", {}),
     "phi3-window": ("phi3", {"sliding_window": 5, "num_key_value_heads": 4}),
     "phi3-partial": ("phi3", {"partial_rotary_factor": 0.5}),
+    "phi3-partial-longrope": (
+        "phi3",
+        {
+            "original_max_position_embeddings": 32,
+            "rope_parameters": {
+                **{name: value for name, value in LONGROPE.items() if name != "original_max_position_embeddings"},
+                "short_factor": [1.0, 2.0],
+                "long_factor": [1.0, 8.0],
+                "partial_rotary_factor": 0.5,
+            },
+        },
+    ),
     "phi3-longrope": (
         "phi3",
         {

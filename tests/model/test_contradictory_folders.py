@@ -85,6 +85,19 @@ ALIKE: list[tuple[str, Change]] = [
     ("gemma3_text", {"rope_parameters": LEFT_OUT}),
     ("gemma3_text", {"query_pre_attn_scalar": LEFT_OUT}),
     ("qwen3", {"layer_types": ["sliding_attention"] * 2, "use_sliding_window": True, "sliding_window": 4}),
+    ("gemma2", {"layer_types": LEFT_OUT, "sliding_window": 4}),
+    (
+        "gemma2",
+        {"attn_logit_softcapping": LEFT_OUT, "final_logit_softcapping": None, "query_pre_attn_scalar": LEFT_OUT},
+    ),
+    ("gemma2", {"attn_logit_softcapping": None, "final_logit_softcapping": 2.0, "hidden_activation": LEFT_OUT}),
+    ("gemma2", {"use_bidirectional_attention": False, "rope_parameters": LEFT_OUT, "rope_theta": 500.0}),
+    # GPT-NeoX: its own names for what is rotated
+    ("gpt_neox", {"rope_parameters": LEFT_OUT}),
+    ("gpt_neox", {"rope_parameters": LEFT_OUT, "rotary_pct": 0.5, "rotary_emb_base": 300.0}),
+    ("gpt_neox", {"rope_parameters": LEFT_OUT, "rotary_pct": 1.0, "rope_scaling": {"type": "linear", "factor": 2.0}}),
+    ("gpt_neox", {"use_parallel_residual": LEFT_OUT, "layer_norm_eps": LEFT_OUT, "hidden_act": LEFT_OUT}),
+    ("gpt_neox", {"use_parallel_residual": False, "attention_bias": LEFT_OUT}),
     # tied or not
     ("llama", {"tie_word_embeddings": True}),
     ("qwen2", {"tie_word_embeddings": True}),
@@ -119,6 +132,15 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("gemma3_text", {"hidden_activation": "silu"}, "hidden_activation"),
     ("gemma3_text", {"rope_parameters": {"other_attention": {}}}, "two kinds of layers"),
     ("gemma3_text", {"rope_parameters": {"sliding_attention": LINEAR}}, "layers with a window"),
+    ("gemma2", {"attn_logit_softcapping": 0.0}, "attn_logit_softcapping = 0.0"),
+    ("gemma2", {"final_logit_softcapping": "30"}, "final_logit_softcapping = '30'"),
+    ("gemma2", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
+    ("gemma2", {"hidden_activation": "gelu"}, "hidden_activation = 'gelu'"),
+    ("gpt_neox", {"hidden_act": "gelu_new"}, "hidden_act = 'gelu_new'"),
+    ("gpt_neox", {"use_parallel_residual": "no"}, "use_parallel_residual = 'no'"),
+    ("gpt_neox", {"rope_parameters": {"partial_rotary_factor": -0.5}}, "partial_rotary_factor = -0.5"),
+    ("gpt_neox", {"rope_parameters": {"partial_rotary_factor": 2.0}}, "rotary positions of 16 numbers"),
+    ("gpt_neox", {"num_attention_heads": 5}, "its 5 heads do not divide"),
     ("llama", {"quantization_config": {"bits": 4}}, "remove quantization_config"),
     ("llama", {"num_hidden_layers": 0}, "num_hidden_layers = 0"),
     ("llama", {"hidden_size": "32"}, "hidden_size = '32'"),
@@ -145,7 +167,7 @@ REFUSED: list[tuple[str, Change, str]] = [
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder of each family, untied."""
     folders = {}
-    for arch in ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "gpt2"):
+    for arch in ("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text", "phi3", "gpt2", "gpt_neox"):
         folders[arch] = tmp_path_factory.mktemp(arch)
         write_folder(folders[arch], arch, **({} if arch == "gpt2" else {"tie_word_embeddings": False}))
     return folders

@@ -20,7 +20,7 @@ from kvscope.model.windowed_cache import WindowedCache
 from tests.support.allocator import Allocator, values, write
 from tests.support.tiny import GREEDY, advance_all, answer, check_cache, prompt, shared_model, tiny_config, tokens
 
-WINDOWED = ("mistral", "gemma3_text")
+WINDOWED = ("mistral", "gemma2", "gemma3_text")
 GEMMA = tiny_config("gemma3_text")
 """Layer 0 has a window of 9, layer 1 has none."""
 

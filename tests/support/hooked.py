@@ -12,14 +12,20 @@ Replace = Callable[[Tensor], Tensor]
 """Rows [T, W] in, rows out."""
 
 
+LLAMA = ("model.layers", "self_attn", "o_proj")
+"""The names of the layers, of a layer's attention, and of the last matrix of attention …"""
+NAMES = {"gpt2": ("transformer.h", "attn", "c_proj"), "gpt_neox": ("gpt_neox.layers", "attention", "dense")}
+"""… in families with other names."""
+
+
 class Hooked:
-    """`model`: of the Llama family, Gemma 3 or GPT-2, with eager attention."""
+    """`model`: of the Llama family, Gemma 2 or 3, GPT-2 or GPT-NeoX, with eager attention."""
 
     def __init__(self, model: Any):
         self._model = model
-        self._gpt2 = model.config.model_type == "gpt2"
-        self._layers = model.transformer.h if self._gpt2 else model.model.layers
-        self._after = model.config.model_type == "gemma3_text"
+        layers, self._attention, self._out = NAMES.get(model.config.model_type, LLAMA)
+        self._layers = model.get_submodule(layers)
+        self._after = model.config.model_type in ("gemma2", "gemma3_text")
         """Whether a norm stands behind each half of a layer."""
 
     @torch.inference_mode()
@@ -43,12 +49,12 @@ class Hooked:
     @contextmanager
     def _at(self, site: str, layer: int, head: int | None, replace: Replace) -> Iterator[Any]:
         block = self._layers[layer]
-        attention = block.attn if self._gpt2 else block.self_attn
+        attention = block.get_submodule(self._attention)
         cache, handles = DynamicCache(), []
         if site in ("k", "v"):
             cache = _Edited(site, layer, head or 0, replace)
         elif site == "head":
-            out = attention.c_proj if self._gpt2 else attention.o_proj
+            out = attention.get_submodule(self._out)
             handles.append(out.register_forward_pre_hook(_of_head(self._heads, head or 0, replace)))
         elif site == "token":
             handles.append(self._layers[0].register_forward_pre_hook(_first_argument(replace), with_kwargs=True))

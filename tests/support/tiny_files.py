@@ -55,11 +55,12 @@ def write_folder(
     shard: str | None = None,
     dtype: str = "float32",
     words: Sequence[str] = (),
+    std: float = 0.5,
     **settings: Any,
 ) -> Any:
     """A random `transformers` model of 2 layers saved in `folder`, with a tokenizer; returns the model.
 
-    `words` are tokens beyond `VOCAB`.
+    `words` are tokens beyond `VOCAB`; `std` is the standard deviation of all weights.
     """
     import transformers
 
@@ -75,7 +76,7 @@ def write_folder(
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, dtype))
     for parameter in model.parameters():
         # Biases start at 0 and norms at 1, which a swapped pair of them would survive.
-        torch.nn.init.normal_(parameter, std=0.5)
+        torch.nn.init.normal_(parameter, std=std)
     model.save_pretrained(folder, **({"max_shard_size": shard} if shard else {}))
     write_tokenizer(folder, words)
     return model
@@ -99,13 +100,14 @@ def gguf_tensors(arch: str = "llama", layers: int = 2) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     d, kv, mlp = 32, 16, 64
     shapes: dict[str, tuple[int, ...]] = {"token_embd.weight": (len(VOCAB), d), "output_norm.weight": (d,)}
-    if arch == "gpt2":
-        shapes |= {"output_norm.bias": (d,), "position_embd.weight": (64, d)}
+    if arch in ("gpt2", "gptneox"):
+        shapes |= {"output_norm.bias": (d,)}
+        shapes |= {"position_embd.weight": (64, d)} if arch == "gpt2" else {"output.weight": (len(VOCAB), d)}
     for layer in range(layers):
         p = f"blk.{layer}."
         shapes |= {f"{p}attn_norm.weight": (d,), f"{p}ffn_norm.weight": (d,)}
         shapes |= {f"{p}attn_output.weight": (d, d), f"{p}ffn_up.weight": (mlp, d), f"{p}ffn_down.weight": (d, mlp)}
-        if arch == "gpt2":
+        if arch in ("gpt2", "gptneox"):
             shapes |= {f"{p}attn_norm.bias": (d,), f"{p}ffn_norm.bias": (d,), f"{p}attn_output.bias": (d,)}
             shapes |= {f"{p}attn_qkv.weight": (3 * d, d), f"{p}attn_qkv.bias": (3 * d,)}
             shapes |= {f"{p}ffn_up.bias": (mlp,), f"{p}ffn_down.bias": (d,)}
@@ -114,7 +116,7 @@ def gguf_tensors(arch: str = "llama", layers: int = 2) -> dict[str, np.ndarray]:
         shapes |= {f"{p}ffn_gate.weight": (mlp, d)}
         if arch == "qwen2":
             shapes |= {f"{p}attn_q.bias": (d,), f"{p}attn_k.bias": (kv,), f"{p}attn_v.bias": (kv,)}
-        if arch == "gemma3":
+        if arch in ("gemma2", "gemma3"):
             shapes |= {f"{p}post_attention_norm.weight": (d,), f"{p}post_ffw_norm.weight": (d,)}
         if arch in ("qwen3", "gemma3"):
             shapes |= {f"{p}attn_q_norm.weight": (8,), f"{p}attn_k_norm.weight": (8,)}
@@ -139,7 +141,7 @@ def write_gguf(
     tensors = gguf_tensors(arch) if tensors is None else tensors
     values: dict[str, Any] = {"block_count": 2, "context_length": 64, "embedding_length": 32, "feed_forward_length": 64}
     values["attention.head_count"] = 4
-    if arch == "gpt2":
+    if arch in ("gpt2", "gptneox"):
         values["attention.layer_norm_epsilon"] = 1e-5
     else:
         values |= {"attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 1e-6, "rope.freq_base": 10000.0}

@@ -51,7 +51,8 @@ def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> by
 
     For `attn` and `mlp`: `partials` F32 [devices, D], each device's part of the change; `bias` F32 [D], added once, if
     the model has one; `sum` F32 [D]; `change` F32 [D], computed by the whole model, before the norm if the model norms
-    its changes: each device norms the whole sum. The MLP's input includes the devices' own attention. By device:
+    its changes: each device norms the whole sum. The MLP's input includes the devices' own attention,
+    unless the MLP reads the row before it. By device:
     `kv_heads` and `columns` I32 [devices, 2] (first, and after the last); `parameters` I32 [devices], its number of
     weights. Raises CacheFull.
     """
@@ -69,7 +70,7 @@ def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> by
         change = tensors["attn.sum"]
         if config.post_norms:
             change = _block(engine.transformer, layer).attn.post_norm(change)
-        tensors["mlp.partials"] = torch.cat([mlp(row + change) for mlp in mlps])
+        tensors["mlp.partials"] = torch.cat([mlp(row if config.parallel else row + change) for mlp in mlps])
         tensors |= joined("mlp", tensors["mlp.partials"], part_of(engine.transformer, layer, "mlp.down").bias)
     parameters = [
         sum(weight.numel() for half in halves for weight in half.parameters())

@@ -15,7 +15,7 @@ from gguf.quants import dequantize
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.gguf_groups import groups_of
-from kvscope.model.checkpoint.layout import Slot, fill, slots
+from kvscope.model.checkpoint.layout import Slot, fill, qkv_rows, slots
 from kvscope.model.config import ModelConfig
 from kvscope.model.families import COMPUTED, FAMILIES, fixed_parts
 from kvscope.model.gguf_header import Header, Malformed, TensorInfo
@@ -48,10 +48,28 @@ ARCHS: dict[str, str] = {
     FAMILIES[name]["computed"]["gguf"]: name for name in COMPUTED if "gguf" in FAMILIES[name]["computed"]
 }
 """GGUF's name → KVScope's name of each architecture that can be read."""
-_GEMMA3_PERIOD, _GEMMA3_LOCAL_THETA, _GEMMA3_27B_LAYERS = 6, 10_000.0, 62
-"""Values that a file leaves out, from llama.cpp (src/models/gemma3.cpp): each sixth layer has no window; the base of
-the rotary angles in layers with one; only the 27B model, recognized by its layers, scales queries by width ÷ heads.
-"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gemma:
+    """Values that a file leaves out, from llama.cpp (src/models/gemma2.cpp, gemma3.cpp)."""
+
+    period: int
+    """One layer in this many has no window."""
+    layers_of_27b: int
+    """The number by which the 27B model is recognized; only this one divides scores by the root of width ÷ heads."""
+    window: int | None = None
+    """The window in tokens; None: the file says it, or there is none."""
+    local_theta: float | None = None
+    """The base of the rotary angles in layers with a window; None: as in the others."""
+    score_cap: float | None = None
+    logit_cap: float | None = None
+
+
+_GEMMAS = {
+    "gemma2": _Gemma(period=2, layers_of_27b=46, window=4096, score_cap=50.0, logit_cap=30.0),
+    "gemma3": _Gemma(period=6, layers_of_27b=62, local_theta=10_000.0),
+}
 PAIRED = ("llama",)
 """Architectures whose rows of Q and K llama.cpp stores in another order (`unpermuted`)."""
 DIVISORS = "rope_freqs.weight"
@@ -69,8 +87,12 @@ USED = frozenset(
     )
 )
 """The architecture's settings that are read here, or that change nothing …"""
-_USED_OF_GEMMA3 = ("attention.sliding_window_pattern", "rope.freq_base_swa")
-"""… and those that are read only for Gemma 3."""
+_USED_OF = {
+    "gemma2": ("attn_logit_softcapping", "final_logit_softcapping"),
+    "gemma3": ("attention.sliding_window_pattern", "rope.freq_base_swa"),
+    "gptneox": ("use_parallel_residual",),
+}
+"""… and those that are read only for some architectures."""
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "attention.causal": (True,),
     "attention.clamp_kqv": (0.0,),
@@ -158,21 +180,30 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
             raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive number of a float type")
         return value
 
-    parts, gemma = fixed_parts(ARCHS[arch]), arch == "gemma3"
+    def flag(key: str) -> bool:
+        if not isinstance(value := own.get(key), bool):
+            raise Malformed(f"is incomplete: its {arch}.{key} is {value!r}, neither true nor false")
+        return value
+
+    parts, gemma = fixed_parts(ARCHS[arch]), _GEMMAS.get(arch)
     rms = parts["norm"] == "rms"
     if own.get("expert_count"):
         raise Malformed("is a mixture of experts, which is not supported")
     for key, value in own.items():
-        used = key in USED or (key in _USED_OF_GEMMA3 and gemma)
+        used = key in USED or key in _USED_OF.get(arch, ())
         if not used and (key not in NEUTRAL or value not in NEUTRAL[key]):
             raise Malformed(f"sets {arch}.{key} to {value!r}, which may change what it computes and is not supported")
     heads, d = whole("attention.head_count"), whole("embedding_length")
     if heads > d:
         raise Malformed(f"is corrupted: its {arch}.attention.head_count is {heads}, for a width of {d}")
     head_dim = whole("attention.key_length", d // heads)
-    for key in ("rope.dimension_count", "attention.value_length"):
+    partial = "rotates_a_part" in FAMILIES[ARCHS[arch]]["computed"]
+    for key in ("attention.value_length", *(() if partial else ("rope.dimension_count",))):
         if (width := whole(key, head_dim)) != head_dim:
             raise Malformed(f"sets {arch}.{key} to {width}; only the width of a head, {head_dim}, is supported")
+    rotated = whole("rope.dimension_count", head_dim)
+    if rotated > head_dim or rotated % 2:
+        raise Malformed(f"is corrupted: its {arch}.rope.dimension_count is {rotated}, for heads of width {head_dim}")
     kv_heads = whole("attention.head_count_kv", heads)
     if heads % kv_heads or head_dim % 2:
         raise Malformed(f"is corrupted: {heads} heads of width {head_dim} cannot share {kv_heads} K/V heads")
@@ -187,11 +218,14 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
     layers, context = whole("block_count"), whole("context_length")
     if f"blk.{layers - 1}.attn_norm.weight" not in tensors:
         raise Malformed(f"is incomplete: it announces {layers} layers, but has no tensors for layer {layers - 1}")
-    scaling = _rope_scaling(own, tensors, decode, real, whole, head_dim) if rms else None
-    window = whole("attention.sliding_window") if own.get("attention.sliding_window") else None  # 0 means none
+    rotary = parts["positions"] == "rotary"
+    scaling = _rope_scaling(own, tensors, decode, real, whole, rotated) if rotary else None
+    window = own.get("attention.sliding_window", gemma.window if gemma else None) or None  # 0 means none
+    if window is not None:
+        window = whole("attention.sliding_window", window)
     if _SHORT in tensors:
         context = min(context, whole("rope.scaling.original_context_length", context))
-    every = whole("attention.sliding_window_pattern", _GEMMA3_PERIOD) if gemma else layers + 1
+    every = whole("attention.sliding_window_pattern", gemma.period) if gemma else layers + 1
     return ModelConfig(
         arch=ARCHS[arch],
         layers=layers,
@@ -205,18 +239,35 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         norm_eps=real("attention.layer_norm_rms_epsilon" if rms else "attention.layer_norm_epsilon"),
         rope_theta=real("rope.freq_base", 10000.0),
         rope_scaling=scaling,
-        local_rope_theta=real("rope.freq_base_swa", _GEMMA3_LOCAL_THETA) if gemma else None,
-        # GPT-2 always has biases; other models have a bias if its tensor is in the file, as in llama.cpp.
+        rotary_dim=rotated if rotary and rotated != head_dim else None,
+        # Models with LayerNorm always have biases; others have a bias if its tensor is in the file, as in llama.cpp.
         qkv_bias=not rms or "blk.0.attn_q.bias" in tensors,
         out_bias=not rms or "blk.0.attn_output.bias" in tensors,
         mlp_bias=not rms or "blk.0.ffn_down.bias" in tensors,
         **parts,
-        embedding_scale=math.sqrt(d) if gemma else 1.0,
-        score_width=d // heads if gemma and layers == _GEMMA3_27B_LAYERS else None,
+        **(_of_gemma(gemma, real, layers, d, heads) if gemma else {}),
+        parallel=flag("use_parallel_residual") if "parallel" in FAMILIES[ARCHS[arch]]["layer"] else False,
         tied="output.weight" not in tensors,
         window=window,
         global_layers=() if window is None else tuple(range(every - 1, layers, every)),
     )
+
+
+def _of_gemma(
+    gemma: _Gemma, real: Callable[[str, float | None], float], layers: int, d: int, heads: int
+) -> dict[str, Any]:
+    """Returns the arguments of `ModelConfig` that only a Gemma model has."""
+
+    def own(key: str, default: float | None) -> float | None:
+        return None if default is None else real(key, default)
+
+    return {
+        "local_rope_theta": own("rope.freq_base_swa", gemma.local_theta),
+        "embedding_scale": math.sqrt(d),
+        "score_width": d // heads if layers == gemma.layers_of_27b else None,
+        "score_cap": own("attn_logit_softcapping", gemma.score_cap),
+        "logit_cap": own("final_logit_softcapping", gemma.logit_cap),
+    }
 
 
 def _uniform(key: str, value: Any) -> Any:
@@ -330,6 +381,8 @@ class _Reader:
     def _in_order(self, part: str, rows: np.ndarray) -> np.ndarray:
         """Returns the rows of a part in the transformer's order."""
         module = part.rsplit(".", 2)[-2]
+        if self._config.rotary_dim is not None and module == "qkv":
+            return rows[qkv_rows(self._config)]
         if self._config.arch not in PAIRED or module not in ("q", "k"):
             return rows
         return unpermuted(rows, self._config.heads if module == "q" else self._config.kv_heads)

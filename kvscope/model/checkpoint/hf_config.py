@@ -16,6 +16,7 @@ from kvscope.model.families import COMPUTED, FAMILIES, fields_of, fixed_parts, l
 from kvscope.model.rope import Scaling
 
 _FIRST_CONTEXT = "original_max_position_embeddings"
+_PART = "partial_rotary_factor"
 _KINDS = {"full_attention", "sliding_attention"}
 
 
@@ -103,9 +104,17 @@ class _Settings:
             raise self.refused(f"has {key} = {value!r}, which are not layers")
         return value
 
+    def cap(self, of: str) -> float | None:
+        """Returns the cap of scores or logits: null means none; without its field, the class has one."""
+        field = self.computed.get("caps", {}).get(of)
+        if field is None or self.raw.get(field, self.defaults[field]) is None:
+            return None
+        return self.real(field, self.defaults[field])
+
     def must_be(self, key: str, supported: Any) -> None:
-        """Refuses any other value of a setting than the supported one."""
-        if (value := self.raw.get(key, supported)) != supported:
+        """Refuses any other value of a setting than the supported one. For a flag, null is false."""
+        value = self.raw.get(key, supported)
+        if value != supported and not (value is None and supported is False):
             raise self.refused(f"has {key} = {value!r}; only {supported!r} is supported")
 
 
@@ -139,6 +148,9 @@ def _config(arch: str, settings: _Settings) -> ModelConfig:
         out_bias=settings.fact("out_bias"),
         mlp_bias=settings.fact("mlp_bias"),
         embedding_scale=math.sqrt(d) if scaled else 1.0,
+        score_cap=settings.cap("score"),
+        logit_cap=settings.cap("logit"),
+        parallel=settings.fact("parallel"),
         score_width=settings.real(scalar, settings.defaults[scalar]) if scalar in settings.defaults else None,
         **_experts(settings, layers),
         tied=settings.flag("tie_word_embeddings"),
@@ -184,7 +196,7 @@ def _rotation(settings: _Settings, head_dim: int, context: int) -> dict[str, Any
     windows = "rotates_windows" in settings.computed
     tables = _rope_tables(settings, windows)
     table = tables["full_attention"]
-    rotated = _rotated(settings, head_dim, table) if "rotates_a_part" in settings.computed else head_dim
+    rotated = _rotated(settings, head_dim, table)
     theta, scaling = _rope(settings, rotated, table)
     if scaling is not None and scaling["rope_type"] == "divisors":
         context = min(context, int(scaling[_FIRST_CONTEXT]))
@@ -216,8 +228,10 @@ def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:
 
 def _rotated(settings: _Settings, head_dim: int, table: dict[str, Any]) -> int:
     """Returns how many numbers of each head are rotated."""
-    share = settings.real("partial_rotary_factor", settings.real("partial_rotary_factor", 1.0), table)
-    return int(head_dim * share)
+    field = settings.computed.get("rotates_a_part")
+    if field is None:
+        return head_dim
+    return int(head_dim * settings.real(_PART, settings.real(field, settings.defaults.get(field, 1.0)), table))
 
 
 def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[str, Any]]) -> float:
@@ -231,15 +245,15 @@ def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[s
 
 def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[float, Scaling | None]:
     """Returns the base of the rotary angles and their scaling."""
-    default = settings.real("rope_theta", settings.defaults.get("rope_theta", 10_000.0))
+    field = settings.computed.get("rope_base", "rope_theta")
+    default = settings.real(field, settings.defaults.get(field, 10_000.0))
     theta = settings.real("rope_theta", default, table)
-    partial = "rotates_a_part" in settings.computed
     for holder in (settings.raw, table):
-        if holder.get("partial_rotary_factor", 1.0) != 1.0 and not partial:
+        if holder.get(_PART, 1.0) != 1.0 and "rotates_a_part" not in settings.computed:
             raise settings.refused("rotates only a part of each head, which is not supported")
     kind = table.get("rope_type") or table.get("type") or "default"
-    if partial and kind in ("su", "yarn"):
-        kind = "longrope"  # older files have these names for it
+    if kind in settings.computed.get("longrope", ()):
+        kind = "longrope"
     if kind == "default":
         if table.get("factor", 1.0) != 1.0:
             raise settings.refused(f"has a rope factor of {table['factor']!r} without a rope_type, which says what for")
@@ -330,6 +344,12 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
+def _period(settings: _Settings, rule: Mapping[str, Any], layers: int) -> int:
+    """Returns the n for which each nth layer has no window."""
+    period = rule.get("but_each", layers + 1)
+    return period if isinstance(period, int) else settings.whole(period)
+
+
 def _window(settings: _Settings, layers: int) -> tuple[int | None, tuple[int, ...]]:
     """Returns the sliding window, or None, and the layers without it."""
     rule = settings.family.get("window")
@@ -338,7 +358,7 @@ def _window(settings: _Settings, layers: int) -> tuple[int | None, tuple[int, ..
     if settings.raw.get("sliding_window", settings.defaults.get("sliding_window")) is None:
         return None, ()
     first = settings.whole(rule["from"], least=0) if "from" in rule else 0
-    every = settings.whole(rule["but_each"]) if "but_each" in rule else layers + 1
+    every = _period(settings, rule, layers)
     kinds = settings.raw.get("layer_types")
     if kinds is None:
         windowed = [layer >= first and (layer + 1) % every != 0 for layer in range(layers)]

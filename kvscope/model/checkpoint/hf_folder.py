@@ -18,12 +18,13 @@ from kvscope.model.checkpoint.fetch import sha256_of
 from kvscope.model.checkpoint.hf_config import config_from_hf
 from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
 from kvscope.model.checkpoint.json_file import read_json, why_missing
-from kvscope.model.checkpoint.layout import fill, slots
+from kvscope.model.checkpoint.layout import fill, qkv_rows, slots
 from kvscope.model.checkpoint.quantized import check_not_quantized
 from kvscope.model.checkpoint.recognise import model_below, other_format, what_is_here
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.checkpoint.weight_files import weight_files
 from kvscope.model.config import ModelConfig
+from kvscope.model.families import FAMILIES
 from kvscope.model.linear import name_of
 from kvscope.model.transformer import Weight
 
@@ -43,7 +44,7 @@ _LLAMA_MODULES = {
     "mlp.down": "mlp.down_proj",
     "mlp.router": "mlp.gate",
 }
-_GEMMA3_MODULES = _LLAMA_MODULES | {
+_GEMMA_MODULES = _LLAMA_MODULES | {
     "attn.post_norm": "post_attention_layernorm",
     "mlp.norm": "pre_feedforward_layernorm",
     "mlp.post_norm": "post_feedforward_layernorm",
@@ -60,11 +61,31 @@ _GPT2_MODULES = {
     "mlp.up": "mlp.c_fc",
     "mlp.down": "mlp.c_proj",
 }
-_MODULES = {"gpt2": _GPT2_MODULES, "gemma3_text": _GEMMA3_MODULES, "phi3": _PHI3_MODULES}
+_GPT_NEOX_MODULES = {
+    "embed": "embed_in",
+    "norm": "final_layer_norm",
+    "attn.norm": "input_layernorm",
+    "attn.qkv": "attention.query_key_value",
+    "attn.out": "attention.dense",
+    "mlp.norm": "post_attention_layernorm",
+    "mlp.up": "mlp.dense_h_to_4h",
+    "mlp.down": "mlp.dense_4h_to_h",
+}
+_MODULES = {
+    "gpt2": _GPT2_MODULES,
+    "gemma2": _GEMMA_MODULES,
+    "gemma3_text": _GEMMA_MODULES,
+    "phi3": _PHI3_MODULES,
+    "gpt_neox": _GPT_NEOX_MODULES,
+}
 """The names in families that do not use Llama's names."""
+_BASES = {"gpt2": "transformer.", "gpt_neox": "gpt_neox."}
+"""What the names begin with in a whole model, if that is not `model.` …"""
+_HEADS = {"gpt_neox": "embed_out.weight"}
+"""… and the name of its head, if that is not `lm_head.weight`."""
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 """GPT-2 stores these as [in, out]."""
-_BUFFERS = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq")
+_BUFFERS = (".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq")
 """Masks and frequencies in old checkpoints; they are recomputed, not loaded."""
 _DTYPES = ("F32", "F16", "BF16")
 
@@ -142,8 +163,8 @@ class _Tensors:
         The embedding's name shows the prefix: usually `model.`; empty if the model was saved without its head; longer
         if it was part of another model or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`.
         """
-        usual = "transformer." if self.config.arch == "gpt2" else "model."
-        embed, head = _MODULES.get(self.config.arch, _LLAMA_MODULES)["embed"] + ".weight", "lm_head.weight"
+        usual, head = _BASES.get(self.config.arch, "model."), _HEADS.get(self.config.arch, "lm_head.weight")
+        embed = _MODULES.get(self.config.arch, _LLAMA_MODULES)["embed"] + ".weight"
         prefixes = [name.removesuffix(embed) for name in self._handles if f".{name}".endswith(f".{embed}")]
         base = prefixes[0] if len(prefixes) == 1 else usual
         heads = [name for name in self._handles if f".{name}".endswith(f".{head}")]
@@ -213,18 +234,9 @@ class _Tensors:
         tensor = self._handles[name][0].get_tensor(name)
         self.stored[name_of(tensor.dtype)] += tensor.nbytes
         out.copy_(tensor.T if self._turned(name) else tensor)
-        if self.config.rotary_dim is not None and part.endswith("attn.qkv.weight"):
-            rotated = (self.config.heads + self.config.kv_heads) * self.config.head_dim
-            out[:rotated] = paired(out[:rotated], self.config.head_dim, self.config.rotary_dim)
-        if self.config.arch == "gemma3_text" and part.endswith("norm.weight"):
-            out += 1  # Gemma 3's norms multiply by 1 + the stored value
-
-
-def paired(rows: torch.Tensor, head_dim: int, rotated: int) -> torch.Tensor:
-    """Reorders rows of Q and K [heads·head_dim, …] so that rotated pairs are (i, i + head_dim/2). In the input they are
-    (i, i + rotated/2), in the first `rotated` rows of each head. Products of q and k do not change.
-    """
-    heads = rows.view(-1, head_dim, *rows.shape[1:])
-    half, rest = rotated // 2, rotated + (head_dim - rotated) // 2
-    ends = (slice(half), slice(rotated, rest), slice(half, rotated), slice(rest, None))
-    return torch.cat([heads[:, part] for part in ends], dim=1).flatten(0, 1)
+        computed = FAMILIES[self.config.arch]["computed"]
+        by_head = "joined_by_head" in computed
+        if part.rsplit(".", 2)[-2] == "qkv" and (by_head or self.config.rotary_dim is not None):
+            out.copy_(out[qkv_rows(self.config, by_head)])
+        if "norms_add_one" in computed and part.endswith("norm.weight"):
+            out += 1

@@ -98,6 +98,22 @@ def _experts(config: ModelConfig, prefix: str) -> Iterator[Slot]:
         yield from _linear(prefix, f"down.{expert}", ((f"{own}.down", config.d),), config.d_expert, False)
 
 
+def qkv_rows(config: ModelConfig, by_head: bool = False) -> list[int]:
+    """Returns for each row of a joined Q, K and V the row of the file that has it. In the model, Q's heads come first,
+    and rotated numbers are pairs (i, i + head_dim/2). In the file, a pair is (i, i + rotated/2) in the first `rotated`
+    numbers of each head; with `by_head`, each head's q, k and v follow one another. Products of q and k do not change.
+    """
+    counts, width = (config.heads, config.kv_heads, config.kv_heads), config.head_dim
+    half, end = config.rotated // 2, config.rotated + (width - config.rotated) // 2
+    paired = [*range(half), *range(config.rotated, end), *range(half, config.rotated), *range(end, width)]
+    rows: list[int] = []
+    for part, count in enumerate(counts):
+        for head in range(count):
+            start = (3 * head + part if by_head else sum(counts[:part]) + head) * width
+            rows += (start + number for number in (range(width) if part == 2 else paired))
+    return rows
+
+
 def _slot(name: str, shape: tuple[int, ...], *, matrix: bool = False) -> Slot:
     return Slot(name, shape, ((name, shape[0]),), matrix)
 

@@ -201,9 +201,13 @@ def values_frames(
 
 
 def _needed_for_answers(model: schema.Model) -> dict[str, Any]:
-    """Returns the model's `score_width` and `activation`, each only if it differs from most models'."""
+    """Returns the model's `score_width`, `score_cap` and `activation`, each only if it differs from most models'."""
     usual_activation = "silu" if model.gated else "gelu_tanh"
-    settings = {"score_width": (model.score_width, model.head_dim), "activation": (model.activation, usual_activation)}
+    settings = {
+        "score_width": (model.score_width, model.head_dim),
+        "score_cap": (model.score_cap, None),
+        "activation": (model.activation, usual_activation),
+    }
     return {name: value for name, (value, usual_value) in settings.items() if value != usual_value}
 
 

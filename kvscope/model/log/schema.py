@@ -114,7 +114,7 @@ class RatedToken(Token):
     prob: Share
 
 
-Activation = Literal["silu", "gelu_tanh"]
+Activation = Literal["silu", "gelu_tanh", "gelu_erf"]
 Factor = Annotated[float, Field(gt=0, le=2.0**64, allow_inf_nan=False)]
 
 ByFormat = Annotated[dict[Name, Natural], Field(max_length=16)]
@@ -158,6 +158,13 @@ class Model(Data):
     post_norms: bool
     embedding_scale: Factor
     score_width: Factor
+    rotary_dim: Annotated[int, Field(ge=2, le=MOST_HEAD_DIM)] | None = None
+    """Absent if all numbers of a head are rotated."""
+    score_cap: Factor | None = None
+    """Absent if scores are not capped; the same for logits."""
+    logit_cap: Factor | None = None
+    parallel: bool = False
+    """Absent if the MLP reads the row after attention."""
     windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None
     experts: ModelExperts | None
     tied: bool
@@ -547,6 +554,8 @@ class Values(FrameData):
     window: Annotated[int, Field(ge=1, le=2**53)] | None
     score_width: Factor | None = None
     """Absent if it is head_dim."""
+    score_cap: Factor | None = None
+    """Absent if scores are not capped."""
     activation: Activation | None = None
     """Absent if it is SiLU with a gate or GELU without one."""
     lens: Lens | None = None

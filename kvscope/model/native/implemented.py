@@ -36,6 +36,9 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "mlp": ("swiglu", "geglu", "gelu"),
     "positions": ("rotary", "learned"),
     "residual": (True,),
+    "score_cap": (None,),
+    "logit_cap": (None,),
+    "parallel": (False,),
 }
 """… and fields with only these values implemented."""
 _NUMBER = re.compile(r"\.\d+$")
@@ -68,16 +71,17 @@ def implements(transformer: Transformer, cache: KVCache) -> bool:
         all(names == {field.name for field in fields(described)} for described, names in OF_A_PASS.items())
         and type(cache) in (KVCache, WindowedCache)
         and cache.pool.dtype == torch.float32
-        and _has_config(transformer.config)
+        and not not_computed(transformer.config)
         and isinstance(transformer.embed, GroupedEmbedding)
         and all(linear.groups for linear in linears(transformer))
         and all(_has_block(block) for block in transformer.blocks)
     )
 
 
-def _has_config(config: ModelConfig) -> bool:
+def not_computed(config: ModelConfig) -> dict[str, Any]:
+    """Returns the fields of a config with a value that is not implemented, and their values."""
     settings = {field.name: getattr(config, field.name) for field in fields(config) if field.name not in ANY_VALUE}
-    return all(value in VALUES.get(name, ()) for name, value in settings.items())
+    return {name: value for name, value in settings.items() if value not in VALUES.get(name, ())}
 
 
 def _has_block(block: nn.Module) -> bool:

@@ -21,7 +21,7 @@ from kvscope.model.checkpoint.packed_tokenizer import described
 from kvscope.model.data_script import bytes_script, stored_script
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import GroupedWeight, Product, linears
-from kvscope.model.native.implemented import implements
+from kvscope.model.native.implemented import implements, not_computed
 from kvscope.model.native.packed import Packed, pack
 from kvscope.model.pieces import pause
 from kvscope.model.service.gguf_facts import gguf_facts
@@ -150,6 +150,9 @@ def _refuse(transformer: Transformer, name: str) -> None:
     """Raises Refused if native code cannot compute the transformer."""
     if not all(linear.groups for linear in linears(transformer)):
         why = "its weights are not laid out for native code, as on a CPU with --dtype float32 and --compile auto"
+    elif settings := not_computed(transformer.config):
+        named = ", ".join(f"{name} = {value!r}" for name, value in settings.items())
+        why = f"native code does not compute {named}"
     elif not implements(transformer, KVCache(transformer.config, 1)):
         why = "native code does not implement its architecture"
     else:

@@ -19,6 +19,8 @@ OF_CONFIG = (
     "embedding_scale",
 )
 """Fields that have the same names in the model's configuration."""
+ONLY_IF_SET = ("rotary_dim", "score_cap", "logit_cap", "parallel")
+"""The same, of fields that only some models have."""
 
 
 def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> dict[str, Any]:
@@ -29,6 +31,7 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "sha256": checkpoint.sha256,
         **{name: getattr(config, name) for name in OF_CONFIG},
         "score_width": config.score_width or config.head_dim,
+        **{name: value for name in ONLY_IF_SET if (value := getattr(config, name))},
         "experts": _experts(config) if config.experts else None,
         "dtype": name_of(COMPUTED),
         "element_bytes": COMPUTED.itemsize,

@@ -331,6 +331,9 @@ class _Walk:
             return (hook,)
         if isinstance(node, ast.Name):
             return self.known.get(node.id, IN_WORDS.get(node.id, ()))
+        if isinstance(node, ast.IfExp):
+            either = (*self._names(node.body), *self._names(node.orelse))
+            return tuple(dict.fromkeys(either))
         if isinstance(node, ast.Subscript):
             return self._names(node.value)
         if isinstance(node, ast.Attribute):

@@ -53,7 +53,7 @@ def step_lines(engine: Engine, ids: list[int], first: int, layer: int, sampling:
     recorded = Lines(layer)
     facts, last = _pass(engine, ids, first, recorded)
     with torch.inference_mode():
-        logits = engine.transformer.lm_head(last)[0]
+        logits = engine.transformer.unembed(last)[0]
     with recorded.recording():
         choose(Distribution(logits), sampling, 0)
     return _step_lines(recorded, facts, len(ids) - first, passes)

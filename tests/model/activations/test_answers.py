@@ -12,6 +12,7 @@ from torch import Tensor
 from kvscope.model.activations import answers
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
 from kvscope.model.activations.lens import lens_rows
+from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import hook_points
 from tests.support.tiny import ARCHS, GREEDY, advance_all, greedy, prompt, shared_model
@@ -24,6 +25,12 @@ def engine(arch: str = "llama") -> Engine:
 
 
 near = partial(torch.testing.assert_close, atol=1e-5, rtol=1e-4)
+
+
+def scores_of(products: Tensor, config: ModelConfig) -> Tensor:
+    """Scores from products of q and k, capped if the model caps them."""
+    scores, cap = products * config.score_scale, config.score_cap
+    return scores if cap is None else cap * (scores / cap).tanh()
 
 
 def softmax_of(scores: Tensor, first: int, window: int | None) -> Tensor:
@@ -44,7 +51,7 @@ def test_a_heads_values_are_its_arithmetic(arch: str, first: int, layer: int, he
     shapes = {"q": mine, "k": all_rows, "v": all_rows, "scores": pairs, "weights": pairs, "output": mine}
     assert {name: tuple(value.shape) for name, value in found.items()} == shapes
     assert {value.dtype for value in found.values()} == {torch.float32}
-    scores = found["q"] @ found["k"].T * config.score_scale
+    scores = scores_of(found["q"] @ found["k"].T, config)
     window = config.window if config.has_window(layer) else None
     near(found["scores"], scores, atol=1e-4, rtol=1e-4)
     near(found["weights"], softmax_of(scores, first, window))
@@ -105,7 +112,7 @@ def test_a_block_shows_what_the_cache_holds_of_it(arch: str, position: int) -> N
     assert torch.equal(found["cache.k"][:, -1], found["attn.k_rot"])
     assert torch.equal(found["cache.v"][:, -1], found["attn.v"])
     k = found["cache.k"].repeat_interleave(config.group, dim=0)  # H K Dh
-    scores = torch.einsum("hd,hkd->hk", found["attn.q_rot"], k) * config.score_scale
+    scores = scores_of(torch.einsum("hd,hkd->hk", found["attn.q_rot"], k), config)
     near(found["attn.scores"], scores, atol=1e-4, rtol=1e-4)
     v = found["cache.v"].repeat_interleave(config.group, dim=0)
     mixed = torch.einsum("hk,hkd->hd", found["attn.weights"], v)

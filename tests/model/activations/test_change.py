@@ -33,6 +33,9 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
             "layer_types": ["sliding_attention", "full_attention"],
         },
     ),
+    "gemma2": ("gemma2", {"head_dim": 16, "sliding_window": 5, "attn_logit_softcapping": 2.0}),
+    "neox": ("gpt_neox", {}),
+    "neox-sequential": ("gpt_neox", {"use_parallel_residual": False}),
 }
 POSITION = 4
 DENSE = [site for site in PLACES if site != "expert"]
@@ -119,7 +122,7 @@ def test_off_again_every_bit_is_as_before(pair: tuple[Hooked, Engine]) -> None:
     assert torch.equal(ours(engine, None), before)
 
 
-@pytest.mark.parametrize("arch", ["llama", "gpt2", "gemma3_text"])
+@pytest.mark.parametrize("arch", ["llama", "gpt2", "gemma2", "gemma3_text", "gpt_neox"])
 @pytest.mark.parametrize("site", DENSE)
 def test_with_a_cache_as_without(arch: str, site: Site) -> None:
     engine = tiny_engine(arch)

@@ -46,7 +46,7 @@ def all_of(engine: Engine, of: EffectOf) -> tuple[list[Prediction], list[int]]:
     return found, parts
 
 
-@pytest.mark.parametrize("arch", ["llama", "gpt2", "gemma3_text"])
+@pytest.mark.parametrize("arch", ["llama", "gpt2", "gemma2", "gemma3_text", "gpt_neox"])
 @pytest.mark.parametrize("of", get_args(EffectOf))
 def test_each_is_what_a_run_of_its_own_gives(arch: str, of: EffectOf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effects_module, "ROWS", 3 * len(IDS))

@@ -67,6 +67,61 @@ def test_gemma_has_what_its_file_says(tmp_path: Path) -> None:
     assert config.rope_scaling == {"rope_type": "linear", "factor": 8.0}
 
 
+@pytest.mark.parametrize(("layers", "divisor"), [(2, 8), (46, 16)])
+def test_gemma_2_has_what_llama_cpp_takes_where_a_file_says_nothing(tmp_path: Path, layers: int, divisor: int) -> None:
+    keys = {"block_count": layers, "attention__head_count": 2, "attention__key_length": 8}
+    tensors = gguf_tensors("gemma2", layers=layers)
+    for layer in range(layers):
+        tensors[f"blk.{layer}.attn_q.weight"] = tensors[f"blk.{layer}.attn_q.weight"][:16]
+        tensors[f"blk.{layer}.attn_output.weight"] = tensors[f"blk.{layer}.attn_output.weight"][:, :16]
+    write_gguf(tmp_path / "a.gguf", "gemma2", tensors, omit=("rope.freq_base",), **keys)
+    config = read_gguf(tmp_path / "a.gguf", ignore).config
+    assert (config.windows or [])[:4] == [4096, None, 4096, None][:layers]
+    assert (config.score_cap, config.logit_cap) == (50.0, 30.0)
+    assert (config.rope_theta, config.embedding_scale) == (1e4, math.sqrt(32))
+    # Only the 27B model, which has 46 layers, divides scores by the root of width ÷ heads.
+    assert config.score_scale == 1 / math.sqrt(divisor)
+
+
+def test_gemma_2_has_what_its_file_says(tmp_path: Path) -> None:
+    keys = {"attn_logit_softcapping": 20.0, "final_logit_softcapping": 10.0, "attention__sliding_window": 4}
+    write_gguf(tmp_path / "a.gguf", "gemma2", **keys)
+    config = read_gguf(tmp_path / "a.gguf", ignore).config
+    assert (config.score_cap, config.logit_cap, config.windows) == (20.0, 10.0, [4, None])
+
+
+NEOX = {"use_parallel_residual": True, "rope__dimension_count": 4}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"use_parallel_residual": 1}, "gptneox.use_parallel_residual is 1, neither true nor false"),
+        ({"rope__dimension_count": 16}, "gptneox.rope.dimension_count is 16, for heads of width 8"),
+        ({"rope__dimension_count": 3}, "gptneox.rope.dimension_count is 3, for heads of width 8"),
+        ({"attn_logit_softcapping": 50.0}, "sets gptneox.attn_logit_softcapping to 50.0"),
+        ({"attention__value_length": 4}, "sets gptneox.attention.value_length to 4"),
+    ],
+)
+def test_a_setting_of_gpt_neox_that_is_not_computed_is_named(tmp_path: Path, change: Any, fault: str) -> None:
+    write_gguf(tmp_path / "a.gguf", "gptneox", **NEOX | change)
+    assert fault in refusal(tmp_path / "a.gguf")
+
+
+def test_gpt_neox_must_say_whether_its_halves_read_the_same_row(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "a.gguf", "gptneox", **NEOX)
+    assert read_gguf(tmp_path / "a.gguf", ignore).config.parallel
+    write_gguf(tmp_path / "a.gguf", "gptneox", omit=("use_parallel_residual",), **NEOX)
+    assert "use_parallel_residual is None" in refusal(tmp_path / "a.gguf")
+
+
+def test_groups_of_q_and_k_are_put_in_pairs_as_their_numbers_are(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "a.gguf", "gptneox", kinds={"blk.0.attn_qkv.weight": Kind.Q8_0}, **NEOX)
+    dense, grouped = (read_gguf(tmp_path / "a.gguf", ignore, grouped=each).weights for each in (False, True))
+    (part,) = grouped["blocks.0.attn.qkv.weight"]
+    assert torch.equal(part.dense(), dense["blocks.0.attn.qkv.weight"])
+
+
 def test_q_and_k_rows_of_llama_are_put_back_in_order(tmp_path: Path) -> None:
     stored = write_gguf(tmp_path / "a.gguf")
     weights = read_gguf(tmp_path / "a.gguf", ignore).weights

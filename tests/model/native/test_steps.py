@@ -285,6 +285,13 @@ class TestUnknown:
         for arch in ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "gpt2"):
             assert self.steps(native, tiny_config(arch, d_mlp=64)) is not None
 
+    def test_gemma_2_without_caps_is_native_and_with_caps_not(self, native: Native) -> None:
+        assert self.steps(native, tiny_config("gemma2", d_mlp=64)) is None
+        assert self.steps(native, tiny_config("gemma2", d_mlp=64, score_cap=None, logit_cap=None)) is not None
+
+    def test_gpt_neox_is_not(self, native: Native) -> None:
+        assert self.steps(native, tiny_config("gpt_neox", d_mlp=64)) is None
+
     def test_a_new_field_of_the_config(self, native: Native) -> None:
         assert self.steps(native, NewField(**asdict(tiny_config(d_mlp=64)))) is None
 
@@ -294,7 +301,16 @@ class TestUnknown:
 
     @pytest.mark.parametrize(
         "changed",
-        [{"norm": "none"}, {"mlp": "none"}, {"positions": "none"}, {"residual": False}],
+        [
+            {"norm": "none"},
+            {"mlp": "none"},
+            {"positions": "none"},
+            {"residual": False},
+            {"score_cap": 50.0},
+            {"logit_cap": 30.0},
+            {"parallel": True},
+            {"mlp": "gelu_erf"},
+        ],
         ids=str,
     )
     def test_another_value_of_a_field(self, changed: dict[str, Any], native: Native) -> None:

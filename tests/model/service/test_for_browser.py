@@ -124,7 +124,15 @@ def test_weights_that_no_file_has_in_groups_are_packed_too(wasm: Path) -> None:
         (tiny_model, "tiny cannot run in a browser: its weights are not laid out for native code"),
         (
             lambda: grouped_transformer(residual=False),
-            "tiny cannot run in a browser: native code does not implement its architecture.",
+            "tiny cannot run in a browser: native code does not compute residual = False.",
+        ),
+        (
+            lambda: grouped_transformer(arch="gemma2"),
+            "tiny cannot run in a browser: native code does not compute score_cap = 2.0, logit_cap = 3.0.",
+        ),
+        (
+            lambda: grouped_transformer(arch="gpt_neox"),
+            "tiny cannot run in a browser: native code does not compute mlp = 'gelu_erf', parallel = True.",
         ),
     ],
 )

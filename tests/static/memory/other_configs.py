@@ -8,7 +8,11 @@ from kvscope.model.families import FAMILIES
 
 TEXT = [name for name, family in FAMILIES.items() if "text" not in family]
 ALONE = [name for name in TEXT if not name.endswith("vl_text") and not name.endswith("vl_moe_text")]
-NO_SIZE = ("rms_norm_eps", "layer_norm_epsilon", "query_pre_attn_scalar", "rope_theta", "rope_local_base_freq")
+NO_SIZE = (
+    *("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "query_pre_attn_scalar", "rope_theta"),
+    *("rope_local_base_freq", "rotary_pct", "rotary_emb_base", "attn_logit_softcapping", "final_logit_softcapping"),
+    "use_parallel_residual",
+)
 """Fields that change no size."""
 OTHER: dict[str, int] = {
     "hidden_size": 1024,

@@ -40,6 +40,8 @@ EXTRA: dict[str, list[Config]] = {
         {**MOE, "decoder_sparse_step": 3},
     ],
     "gemma3_text": [{"layer_types": MIXED}, {"sliding_window_pattern": 2}],
+    "gemma2": [{"layer_types": MIXED}, {"sliding_window": None}],
+    "gpt_neox": [{"num_attention_heads": 7}, {"num_key_value_heads": 2}],
     "gpt2": [{"n_head": 7}, {"n_inner": 9}, {"n_inner": None}, {"num_key_value_heads": None}],
     "phi3": [{"layer_types": ["full_attention"] * 7}],
 }

@@ -114,7 +114,8 @@ function writeRotations(memory, { frequencies, factor }, positions) {
     const row = table.subarray(4 * half * position, 4 * half * (position + 1));
     for (let i = 0; i < half; i++) {
       const angle = Math.fround(position * Math.fround(frequencies[i]));
-      const [cosine, sine] = [Math.cos(angle), Math.sin(angle)].map((value) => Math.fround(value) * factor);
+      const scale = frequencies[i] === 0 ? 1 : factor; // numbers that are not rotated keep their size
+      const [cosine, sine] = [Math.cos(angle), Math.sin(angle)].map((value) => Math.fround(value) * scale);
       row[i] = row[half + i] = cosine;
       row[2 * half + i] = -sine;
       row[3 * half + i] = sine;

@@ -7,6 +7,7 @@
 
 import { fixed, integer } from "../../shared/facts/format.js";
 import { ACTIVATIONS } from "../../shared/log/activations.js";
+import { cappedText } from "../../shared/log/model.js";
 import { joined, stated, term } from "../../shared/sizes/arithmetic.js";
 import { vectorBytes } from "../../shared/sizes/dtypes.js";
 import { cacheBytesPerToken, requestBytes, weightBytes } from "../../shared/sizes/sizes.js";
@@ -46,7 +47,7 @@ export function layerFormulas(model) {
     {
       id: "attention",
       name: msg`attention of one head`,
-      formula: `attention(Q, K, V) = softmax(Q·Kᵀ ÷ ${root} + M)·V`,
+      formula: `attention(Q, K, V) = softmax(${capOf(`Q·Kᵀ ÷ ${root}`, model.score_cap)} + M)·V`,
       says: msg`${root} = ${fixed(Math.sqrt(model.score_width ?? model.head_dim), 2)}. M, the causal mask: 0 for a token itself and earlier ones, −∞ for later ones. ${integer(model.heads)} heads; each ${integer(model.heads / model.kv_heads)} of them read one of ${integer(model.kv_heads)} KV heads.`,
       ...{ paper: "1706.03762", place: "/learn/04-score-weight-mix#4" },
     },
@@ -61,7 +62,7 @@ export function layerFormulas(model) {
     {
       id: "output",
       name: msg`output of attention`,
-      formula: "x + [o₁ … o_h]·W_O",
+      formula: `x + ${normedIf(model.post_norms, "[o₁ … o_h]·W_O")}`,
       says: msg`o₁ … o_h: the outputs of ${integer(model.heads)} heads side by side, ${integer(model.heads * model.head_dim)} numbers. W_O: ${integer(model.heads * model.head_dim)} × ${d}. The result is added to the row x.`,
       ...{ paper: "1706.03762", place: "/learn/05-heads#5" },
     },
@@ -69,7 +70,7 @@ export function layerFormulas(model) {
     {
       id: "next",
       name: msg`the next token`,
-      formula: "p = softmax(norm(x)·W_lm ÷ temperature)",
+      formula: `p = softmax(${capOf("norm(x)·W_lm", model.logit_cap)} ÷ temperature)`,
       says: msg`x: the last row after all ${integer(model.layers)} layers. W_lm: ${d} × ${integer(model.vocab)}, one logit for each token of the vocabulary. Top-k and top-p then cut candidates.`,
       place: "/learn/08-choosing-the-next-token#3",
     },
@@ -89,6 +90,9 @@ export function layerFormulas(model) {
     },
   ];
 }
+
+const capOf = (value, cap) => (cap ? cappedText(value, cap) : value);
+const normedIf = (normed, change) => (normed ? `norm(${change})` : change);
 
 function normFormula({ norm }, d) {
   const shared = { place: "/learn/07-inside-a-block#2" };
@@ -111,28 +115,34 @@ function normFormula({ norm }, d) {
       };
 }
 
-function ropeFormula({ head_dim: dims }) {
+function ropeFormula({ head_dim: dims, rotary_dim: rotated = dims }) {
+  const [all, some] = [dims / 2, rotated / 2].map((pairs) => integer(pairs));
   return {
     id: "rope",
     name: "RoPE",
     // Not language: symbols.
-    formula: "(qᵢ, qᵢ₊ₘ) → (qᵢ cos a − qᵢ₊ₘ sin a, qᵢ₊ₘ cos a + qᵢ sin a)    a = position × θ^(−i ÷ m)",
-    says: msg`m = d_head ÷ 2 = ${integer(dims / 2)} pairs, i from 0 to ${integer(dims / 2 - 1)}. θ: a number of the model; some models scale the angles. k is rotated the same way, v is not.`,
+    formula: `(qᵢ, qᵢ₊ₘ) → (qᵢ cos a − qᵢ₊ₘ sin a, qᵢ₊ₘ cos a + qᵢ sin a)    a = position × θ^(−i ÷ ${rotated === dims ? "m" : some})`,
+    says:
+      rotated === dims
+        ? msg`m = d_head ÷ 2 = ${all} pairs, i from 0 to ${integer(dims / 2 - 1)}. θ: a number of the model; some models scale the angles. k is rotated the same way, v is not.`
+        : msg`m = d_head ÷ 2 = ${all} pairs, of which the first ${some} are rotated; the others stay. θ: a number of the model. k is rotated the same way, v is not.`,
     ...{ paper: "2104.09864", place: "/learn/06-mask-and-positions#6" },
   };
 }
 
-function mlpFormula({ gated, activation, d_mlp: inner }, d) {
+function mlpFormula({ gated, activation, d_mlp: inner, parallel, post_norms: normed }, d) {
   const { called, gated: gatedName, name } = ACTIVATIONS[activation];
-  const formula = gated ? `x + (${called}(y·W_gate) × y·W_up)·W_down` : `x + ${called}(y·W_up)·W_down`;
+  const change = gated ? `(${called}(y·W_gate) × y·W_up)·W_down` : `${called}(y·W_up)·W_down`;
   const matrices = gated
     ? msg`W_gate and W_up: ${d} × ${integer(inner)}; W_down: ${integer(inner)} × ${d}.`
     : msg`W_up: ${d} × ${integer(inner)}; W_down: ${integer(inner)} × ${d}.`;
   return {
     id: "mlp",
     name: gated ? msg`MLP, ${gatedName}` : msg`MLP, ${name}`,
-    formula,
-    says: msg`y: the row x after the norm. ${matrices} ${ACTIVATIONS[activation].means}.`,
+    formula: `${parallel ? "x + a" : "x"} + ${normedIf(normed, change)}`,
+    says: parallel
+      ? msg`y: the row x before attention, after the norm. a: the change of attention, added too. ${matrices} ${ACTIVATIONS[activation].means}.`
+      : msg`y: the row x after the norm. ${matrices} ${ACTIVATIONS[activation].means}.`,
     ...{ paper: gated ? "2002.05202" : "1606.08415", place: "/learn/07-inside-a-block#3" },
   };
 }

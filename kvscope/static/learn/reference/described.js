@@ -3,7 +3,7 @@
 import { FAMILIES, layerOf } from "../../shared/sizes/families.js";
 
 /** The activation of each kind of MLP. */
-const ACTIVATIONS = { swiglu: "silu", geglu: "gelu_tanh", gelu: "gelu_tanh" };
+const ACTIVATIONS = { swiglu: "silu", geglu: "gelu_tanh", gelu: "gelu_tanh", gelu_erf: "gelu_erf" };
 const STORED = { dtype: "bfloat16", element_bytes: 2 };
 
 /**
@@ -19,7 +19,7 @@ export function describable(models) {
  * @returns {Object} the fields of an `open` frame's model that say what it computes, with numbers stored in 16 bits
  */
 export function described({ family, window, ...sizes }) {
-  const { computed } = FAMILIES[family];
+  const { computed, defaults } = FAMILIES[family];
   const layer = layerOf(FAMILIES[family]);
   const windowOf = (at) => (window?.layers.includes(at) ? window.tokens : null);
   return {
@@ -31,6 +31,8 @@ export function described({ family, window, ...sizes }) {
     activation: ACTIVATIONS[computed.mlp],
     post_norms: layer.norms === 4,
     score_width: sizes.score_width ?? sizes.head_dim,
+    ...(computed.caps && { score_cap: defaults[computed.caps.score], logit_cap: defaults[computed.caps.logit] }),
+    ...(layer.parallel && { parallel: true }),
     qk_norm: layer.qk_norm ?? false,
     experts: null,
     embedding_scale: computed.scales_embedding ? Math.sqrt(sizes.d) : 1,

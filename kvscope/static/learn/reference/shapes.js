@@ -3,6 +3,7 @@
 import { fixed } from "../../shared/facts/format.js";
 import { axesOf, textbookAxesAt } from "../../shared/facts/shapes.js";
 import { ACTIVATIONS } from "../../shared/log/activations.js";
+import { cappedText } from "../../shared/log/model.js";
 import { msg } from "../../shared/words/msg.js";
 
 /**
@@ -48,7 +49,7 @@ export function shapesOf(model) {
           : []),
         cached("K"),
         cached("V"),
-        at("attn.scores", msg`scores, Q·Kᵀ ÷ ${scoreRoot(model)}`, windowNote(model)),
+        at("attn.scores", msg`scores, Q·Kᵀ ÷ ${scoreRoot(model)}`, scoresNote(model)),
         at("attn.weights", msg`attention weights, softmax of the scores`),
         at("attn.mixed", msg`head outputs, weights·V`),
         computed("joined", msg`all heads side by side`, ["T", "H*Dh"]),
@@ -61,7 +62,7 @@ export function shapesOf(model) {
       id: "mlp",
       name: msg`MLP (FFN), in each of L layers`,
       rows: [
-        at("mlp.normed", msg`after ${norm}`, msg`each row alone`),
+        at("mlp.normed", msg`after ${norm}`, model.parallel ? msg`of the rows before attention` : msg`each row alone`),
         ...(model.gated
           ? [weights("W_gate, W_up", "mlp.gate", msg`one each`), at("mlp.gate", msg`gate, up`, msg`one each`)]
           : [weights("W_up", "mlp.up"), at("mlp.raised", msg`up`)]),
@@ -81,7 +82,12 @@ export function shapesOf(model) {
           "logits",
           msg`logits`,
           ["N", "V"],
-          msg`printed as [N × vocab] where all rows are used, as in training`,
+          [
+            msg`printed as [N × vocab] where all rows are used, as in training`,
+            model.logit_cap && msg`capped: ${cappedText("logit", model.logit_cap)}`,
+          ]
+            .filter(Boolean)
+            .join("; "),
         ),
         computed("probabilities", msg`probabilities`, ["V"]),
         { ...computed("next", msg`id of the next token`, []), kind: "ids" },
@@ -99,7 +105,12 @@ function scaleNote({ embedding_scale: scale }) {
   return scale === 1 ? "" : msg`multiplied by ${fixed(scale, 2)}`;
 }
 
-function windowNote({ windows }) {
+function scoresNote({ windows, score_cap: cap }) {
   const some = windows?.find((window) => window !== null);
-  return some ? msg`in local layers, only the newest ${some} keys count, and the cache holds no others` : "";
+  return [
+    cap && msg`then capped: ${cappedText("s", cap)}`,
+    some && msg`in local layers, only the newest ${some} keys count, and the cache holds no others`,
+  ]
+    .filter(Boolean)
+    .join("; ");
 }

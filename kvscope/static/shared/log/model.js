@@ -4,12 +4,16 @@
  * @typedef {Object} Kind the properties of a model other than sizes
  * @property {"rms"|"layer"} norm
  * @property {boolean} gated whether the MLP has a gate, and so three matrices instead of two
- * @property {"silu"|"gelu_tanh"} activation inside the MLP
+ * @property {"silu"|"gelu_tanh"|"gelu_erf"} activation inside the MLP
  * @property {"rotary"|"learned"|"none"} positions
  * @property {boolean} qk_norm whether q and k of each head are normalized
  * @property {boolean} post_norms whether attention and MLP norm what they add to the row
  * @property {number} embedding_scale what an embedding is multiplied by
  * @property {number} score_width q · k is divided by its root
+ * @property {number} [score_cap] a score s becomes cap × tanh(s ÷ cap); absent: it stays as it is
+ * @property {number} [logit_cap] the same for logits
+ * @property {number} [rotary_dim] how many numbers of a head RoPE rotates; absent: all
+ * @property {boolean} [parallel] whether the MLP reads the row that attention reads, not the row after attention
  * @property {{count: number, chosen: number, width: number}|null} experts of the MLPs that have some: how many, how many a row
  *   goes through, and the width of one
  * @property {(number|null)[]|null} windows how many keys a query of each layer sees, including its own; null: all; without a
@@ -17,6 +21,21 @@
  * @property {boolean} tied whether the LM head uses the embedding table
  * @property {string} weight_dtype
  */
+
+/**
+ * Returns cap × tanh(value ÷ cap) (arXiv:2408.00118, section 2, logit soft-capping), or the value if there is no cap.
+ *
+ * @param {number} value
+ * @param {number|null|undefined} cap
+ */
+export function capped(value, cap) {
+  return cap ? cap * Math.tanh(value / cap) : value;
+}
+
+/** @returns {string} the formula of `capped`, as symbols */
+export function cappedText(value, cap) {
+  return `${cap} × tanh(${value} ÷ ${cap})`;
+}
 
 /**
  * @param {Object|null|undefined} run

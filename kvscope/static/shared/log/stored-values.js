@@ -5,11 +5,12 @@
  * weights and a head's output, and inside a block the sums and the MLP's product. Sums are taken in double precision and
  * rounded once, so that they differ from the engine's float32 by less than its own rounding.
  *
- * A values frame is {data: {step, layer, level, first_query, window, score_width?, activation?}, tensors}: q [heads, rows, head_dim], k and v
+ * A values frame is {data: {step, layer, level, first_query, window, score_width?, score_cap?, activation?}, tensors}: q [heads, rows, head_dim], k and v
  * [kv_heads, rows, head_dim] of the rows that the step computed, and at level "block" the vectors of each row.
  */
 
 import { ACTIVATIONS } from "./activations.js";
+import { capped } from "./model.js";
 
 /**
  * Computes one head of a step, in the format of the question `head`.
@@ -96,10 +97,10 @@ export function blockOf(frames, position) {
 }
 
 /** The fields of a frame that scores and weights depend on. */
-const shapesOf = ({ window, score_width: scoreWidth }) => ({ window, scoreWidth });
+const shapesOf = ({ window, score_width: scoreWidth, score_cap: scoreCap }) => ({ window, scoreWidth, scoreCap });
 
-/** Computes softmax(q·kᵀ/√d)·v (arXiv:1706.03762, eq. 1) of the rows from `firstQuery` on; masked keys have no weight. */
-function attend({ q, k, v, rows, keys, width, firstQuery, window, scoreWidth = width }) {
+/** Computes softmax(q·kᵀ/√d)·v (arXiv:1706.03762, eq. 1) of the rows from `firstQuery` on, with capped scores if there is a cap; masked keys have no weight. */
+function attend({ q, k, v, rows, keys, width, firstQuery, window, scoreWidth = width, scoreCap = null }) {
   const scores = new Float32Array(rows * keys);
   const weights = new Float32Array(rows * keys);
   const output = new Float32Array(rows * width);
@@ -111,7 +112,7 @@ function attend({ q, k, v, rows, keys, width, firstQuery, window, scoreWidth = w
     for (let key = 0; key < keys; key++) {
       let dot = 0;
       for (let i = 0; i < width; i++) dot += q[row * width + i] * k[key * width + i];
-      scores[row * keys + key] = dot * scale;
+      scores[row * keys + key] = capped(dot * scale, scoreCap);
     }
     const visible = scores.subarray(row * keys + from, row * keys + query + 1);
     const largest = visible.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY);

@@ -8,7 +8,8 @@
  * @property {Object<string, number|boolean|string>} layer
  * @property {Object<string, number|string|string[]>} [experts]
  * @property {Object<string, number|string>} [window]
- * @property {{mlp: "swiglu"|"geglu"|"gelu", scales_embedding?: boolean}} [computed] what this engine computes of it
+ * @property {{mlp: "swiglu"|"geglu"|"gelu"|"gelu_erf", scales_embedding?: boolean, caps?: {score: string, logit: string}}} [computed] what this engine computes of it; `caps`: the fields of the
+ *   caps of scores and logits
  * @property {boolean} [latent]
  * @property {number} [mlp_widths]
  * @property {string} [kv_heads_if]
@@ -33,6 +34,7 @@
  * @property {boolean} [qk_norm_wide] of all heads' q together, and of all k
  * @property {boolean} [gated_queries] whether q's matrix makes a gate for the output too
  * @property {boolean} [shared_gate] whether a learned row weighs the output of the shared experts
+ * @property {boolean} [parallel] whether the MLP reads the row that attention reads
  * @property {boolean} [positions] whether positions are learned rows
  */
 

@@ -40,4 +40,23 @@ test("the formulas of a layer are those of the model's kind", () => {
   assert.equal(gpt2.rope, undefined);
   assert.match(gpt2.mlp.formula, /gelu\(y·W_up\)·W_down/);
   assert.match(formulasOf("gemma-3-27b").attention.formula, /÷ √168/);
+  assert.match(formulasOf("gemma-3-27b").mlp.formula, /^x \+ norm\(\(gelu/);
+});
+
+test("a model that caps scores and logits has the caps in its formulas", () => {
+  const gemma2 = formulasOf("gemma-2-27b");
+  assert.match(gemma2.attention.formula, /softmax\(50 × tanh\(Q·Kᵀ ÷ √144 ÷ 50\) \+ M\)·V/);
+  assert.match(gemma2.next.formula, /softmax\(30 × tanh\(norm\(x\)·W_lm ÷ 30\) ÷ temperature\)/);
+  assert.doesNotMatch(formulasOf("llama-3-8b").next.formula, /tanh/);
+});
+
+test("a model whose halves read the same row, and that rotates a part of each head, has formulas that say so", () => {
+  const kind = { norm: "layer", positions: "rotary", gated: false, activation: "gelu_erf", post_norms: false };
+  const sizes = { layers: 6, d: 512, d_mlp: 2048, heads: 8, kv_heads: 8, head_dim: 64, score_width: 64, vocab: 50304 };
+  const pythia = layerFormulas({ ...kind, ...sizes, parallel: true, rotary_dim: 16 });
+  const { mlp, rope } = Object.fromEntries(pythia.map((each) => [each.id, each]));
+  assert.equal(mlp.formula, "x + a + gelu(y·W_up)·W_down");
+  assert.match(mlp.says, /y: the row x before attention/);
+  assert.match(rope.formula, /θ\^\(−i ÷ 8\)/);
+  assert.match(rope.says, /32 pairs, of which the first 8 are rotated/);
 });

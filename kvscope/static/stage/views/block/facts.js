@@ -4,6 +4,7 @@ import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
 import { fixed, integer, quoted, significant } from "../../../shared/facts/format.js";
 import { isComputedIn, isInherited } from "../../../shared/facts/step-rows.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
+import { cappedText } from "../../../shared/log/model.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { lineOf, momentsOf } from "./scene.js";
 
@@ -97,7 +98,7 @@ const FACTS = {
     notes: [headOutputs(scene), ...normedAfter(scene)],
   }),
   resid_mid: (scene, place) => sum(scene, place, msg`The row after attention`, ["resid_in", "attn.change"]),
-  "mlp.normed": (scene, place) => norm(scene, place, "resid_mid"),
+  "mlp.normed": (scene, place) => norm(scene, place, scene.dims.parallel ? "resid_in" : "resid_mid"),
   "mlp.probabilities": probability,
   "mlp.gate": (scene, place) => ({
     ...vector(scene, place, inExpert(scene, place, msg`Gate`)),
@@ -158,7 +159,9 @@ function rotated(scene, place, before) {
   const index = place.index % half;
   const pair = (tensor) =>
     [index, index + half].map((i) => significant(at(scene, tensor, { ...place, index: i }))).join(", ");
-  const turn = `(${pair(before)}) → (${pair(place.tensor)})`;
+  const [from, to] = [pair(before), pair(place.tensor)];
+  if (from === to) return [msg`RoPE leaves the pair ${index}, ${index + half} as it is`];
+  const turn = `(${from}) → (${to})`;
   return [msg`RoPE rotated the pair ${index}, ${index + half} for position ${scene.query}: ${turn}`];
 }
 
@@ -169,11 +172,13 @@ function score(scene, { part: head, key }) {
   const [queryToken, keyToken] = [scene.query, key].map((position) => tokenOf(scene, position));
   const value = fixed(lineOf(values["attn.scores"], head)[key], 2);
   const dot = q.reduce((total, value, i) => total + value * k[i], 0);
+  const uncapped = fixed(dot / Math.sqrt(dims.scoreWidth), 2);
   return {
     title: msg`Head ${head}: score of q of ${queryToken} and k of ${keyToken}`,
     value: msg`score ${value}`,
     notes: [
       `= q · k ÷ √${dims.scoreWidth} = ${fixed(dot, 2)} ÷ ${significant(Math.sqrt(dims.scoreWidth))}`,
+      ...(dims.scoreCap ? [msg`= ${uncapped}, then capped: ${cappedText(uncapped, dims.scoreCap)}`] : []),
       msg`key at position ${key}`,
     ],
   };

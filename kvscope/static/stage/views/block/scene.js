@@ -53,6 +53,10 @@ export function blockScene(run, { layer, query }, values) {
       postNorms: kind.post_norms,
       /** A score is q · k ÷ the root of this. */
       scoreWidth: kind.score_width,
+      /** A score s is then cap × tanh(s ÷ cap); null: it stays as it is. */
+      scoreCap: kind.score_cap ?? null,
+      /** The MLP reads the row that attention reads. */
+      parallel: kind.parallel ?? false,
       /** How many keys a query reads at most, its own included; null: all. */
       window: kind.windows?.[layer] ?? null,
     },

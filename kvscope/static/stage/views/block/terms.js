@@ -14,7 +14,9 @@
  */
 
 import { kvHeadOf } from "../../../shared/facts/attention.js";
+import { percent, significant } from "../../../shared/facts/format.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
+import { capped, cappedText } from "../../../shared/log/model.js";
 import { msg } from "../../../shared/words/msg.js";
 import { MATRICES } from "./matrices.js";
 import { lineOf, momentsOf } from "./scene.js";
@@ -42,6 +44,8 @@ const PRODUCTS = {
 };
 const SUMS = { resid_mid: ["resid_in", "attn.change"], resid_out: ["resid_mid", "mlp.change"] };
 const NORMS = { "attn.normed": ["attn.norm", "resid_in"], "mlp.normed": ["mlp.norm", "resid_mid"] };
+/** The same where attention and MLP read the same row. */
+const SAME_ROW = { ...NORMS, "mlp.normed": ["mlp.norm", "resid_in"] };
 const HEAD_NORMS = { "attn.q": ["attn.q_norm", "attn.q_raw"], "attn.k": ["attn.k_norm", "attn.k_raw"] };
 const POST_NORMS = {
   "attn.change": ["attn.post_norm", "attn.raw_change"],
@@ -61,7 +65,7 @@ export function calculationOf(scene, at) {
   const { values, dims } = scene;
   if (!values[tensor]) return null;
   if (tensor in SUMS) return sum(scene, at);
-  if (tensor in NORMS) return norm(scene, at, NORMS[tensor]);
+  if (tensor in NORMS) return norm(scene, at, dims.parallel ? SAME_ROW[tensor] : NORMS[tensor]);
   const ownNorm = (dims.headNorms && HEAD_NORMS[tensor]) || (dims.postNorms && POST_NORMS[tensor]);
   // A saved session does not store the input of this norm.
   if (ownNorm) return ownNorm[1] in values ? norm(scene, at, ownNorm) : null;
@@ -194,14 +198,24 @@ function score(scene, { part: head, key }) {
   const kvHead = kvHeadOf(run, head);
   const [q, k] = [lineOf(values["attn.q_rot"], head), lineOf(values["cache.k"], kvHead, key)];
   const divisor = { name: `1 ÷ √${dims.scoreWidth}`, value: 1 / Math.sqrt(dims.scoreWidth) };
-  return withoutWeights(`Σ q × k ÷ √${dims.scoreWidth}`, msg`${dims.headDim} products`, () =>
-    Array.from(q, (value, at) =>
-      product(
-        { name: `q ${at}`, value, place: place("attn.q_rot", at, head) },
-        { name: `k ${at}`, value: k[at], place: place("cache.k", at, kvHead, key) },
-        divisor,
+  const uncapped = q.reduce((all, value, at) => all + value * k[at], 0) * divisor.value;
+  const share = uncapped ? capped(uncapped, dims.scoreCap) / uncapped : 1;
+  const cap = dims.scoreCap ? [{ name: msg`the cap’s share`, value: share }] : [];
+  const formula = `Σ q × k ÷ √${dims.scoreWidth}`;
+  return withoutWeights(
+    dims.scoreCap ? `s = ${formula}; ${cappedText("s", dims.scoreCap)}` : formula,
+    dims.scoreCap
+      ? msg`${dims.headDim} products; s = ${significant(uncapped)}, and the cap leaves ${percent(share, 1)} of it`
+      : msg`${dims.headDim} products`,
+    () =>
+      Array.from(q, (value, at) =>
+        product(
+          { name: `q ${at}`, value, place: place("attn.q_rot", at, head) },
+          { name: `k ${at}`, value: k[at], place: place("cache.k", at, kvHead, key) },
+          divisor,
+          ...cap,
+        ),
       ),
-    ),
   );
 }
 

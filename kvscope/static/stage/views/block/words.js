@@ -20,7 +20,7 @@ export function captions(scene, terse = false) {
   const inWindow = scene.first > 0 ? integer(query + 1 - scene.first) : null;
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
-  const { heads, kvHeads, headDim, scoreWidth } = dims;
+  const { heads, kvHeads, headDim, scoreWidth, scoreCap } = dims;
   // The shape counts all heads together, like the shape of the weights beside it; the drawing shows the heads of one row.
   const ofHeads = (name) => [
     { text: name, tone: "strong" },
@@ -38,12 +38,12 @@ export function captions(scene, terse = false) {
   const tail = (text, tone) => (terse ? {} : { tail: { text, tone } });
   return {
     attention: [{ text: msg`Attention: the only part that reads other tokens`, tone: "strong" }],
-    mlp: [{ text: dims.experts ? msg`MLP of experts` : msg`MLP: each token alone`, tone: "strong" }],
+    mlp: [{ text: mlpText(dims), tone: "strong" }],
     "mlp.probabilities": [{ text: msg`${dims.experts?.chosen} of ${dims.experts?.count} chosen`, tone: "muted" }],
     ...Object.fromEntries(
       scene.experts.map(({ expert, share }, rank) => [`expert ${rank}`, [{ text: `e${expert} ${percent(share, 0)}` }]]),
     ),
-    stream: [{ text: msg`residual stream: attention and MLP each add a change to the row`, tone: "computed" }],
+    stream: [{ text: streamText(dims), tone: "computed" }],
     resid_in: [{ text: msg`row of ${quoted(run.tokens[query], 9)}` }, flat(dims.d)],
     "attn.normed": [flat(dims.d), rowOnly],
     "attn.q_rot": [{ text: "Q", tone: "strong" }, ...linesOf(msg`this step\nonly`, "computed")],
@@ -76,7 +76,7 @@ export function captions(scene, terse = false) {
     ],
     "attn.scores": [
       {
-        text: `q·k ÷ √${scoreWidth}`,
+        text: scoreCap ? msg`q·k ÷ √${scoreWidth}, capped` : `q·k ÷ √${scoreWidth}`,
         tone: "strong",
         ...tail(inWindow ? msg`reads ${inWindow} K` : msg`reads all K`, "cached"),
       },
@@ -100,6 +100,17 @@ export function captions(scene, terse = false) {
     "mlp.change": [...change(delta?.mlp)],
     resid_out: [{ text: layer === run.layers - 1 ? msg`to LM head` : msg`to layer ${layer + 1}`, tone: "output" }],
   };
+}
+
+function streamText({ parallel }) {
+  return parallel
+    ? msg`residual stream: attention and MLP both read the layer’s input, and each add a change`
+    : msg`residual stream: attention and MLP each add a change to the row`;
+}
+
+function mlpText({ experts, parallel }) {
+  if (experts) return msg`MLP of experts`;
+  return parallel ? msg`MLP: reads the layer’s input` : msg`MLP: each token alone`;
 }
 
 const linesOf = (text, tone) => text.split("\n").map((line) => ({ text: line, tone }));
@@ -149,7 +160,7 @@ function cacheText(scene) {
  * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: whether the operation has learned weights
  */
 export function chips({ dims, query }) {
-  const { gated, rotary, centred, headNorms, postNorms, experts } = dims;
+  const { gated, rotary, centred, headNorms, postNorms, experts, parallel } = dims;
   const norm = centred ? "LayerNorm" : "RMSNorm";
   const { called, means } = ACTIVATIONS[dims.activation];
   const position = integer(query);
@@ -173,7 +184,9 @@ export function chips({ dims, query }) {
   };
   return {
     norm1: normed,
-    norm2: normed,
+    norm2: parallel
+      ? { ...normed, title: msg`${norm}: scales the layer’s input, the row before attention, which the MLP reads too` }
+      : normed,
     wq: product("attn.q"),
     wk: product("attn.k"),
     wv: product("attn.v"),
@@ -222,7 +235,9 @@ export function sentence(scene) {
   const text = prefill ? prefillText({ token, query, positions, keyCount }) : decodeText({ token, keyCount });
   return {
     strong: prefill ? prefillHeading(scene) : decodeHeading(keyCount, dims),
-    text: dims.window === null ? text : `${text} ${localText(dims.window)}`,
+    text: [text, dims.window !== null && localText(dims.window), dims.parallel && parallelText()]
+      .filter(Boolean)
+      .join(" "),
     cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V are read from the cache yet`,
     computed: plural(
       rows,
@@ -231,6 +246,10 @@ export function sentence(scene) {
     ),
     delta,
   };
+}
+
+function parallelText() {
+  return msg`Attention and MLP read the same row, the one before this layer; both changes are added to it.`;
 }
 
 function localText(window) {

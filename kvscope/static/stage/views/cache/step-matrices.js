@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { fixed, integer, quoted, tokenLabel } from "../../../shared/facts/format.js";
+import { cappedText } from "../../../shared/log/model.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useSize } from "../../../shared/ui/use-size.js";
@@ -26,7 +27,7 @@ const TITLES = {
   q: () => "Q",
   k: () => "K",
   v: () => "V",
-  scores: () => "S = Q·Kᵀ/√d",
+  scores: ({ score_cap: cap }) => (cap ? `S = ${cappedText("Q·Kᵀ/√d", cap)}` : "S = Q·Kᵀ/√d"),
   weights: () => "A = softmax(S)",
   output: () => "o = A·V",
   "attn.change": ({ post_norms: normed }) => (normed ? msg`attention output` : msg`o·W_O of all heads`),

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel, bounded, fixed } from "../../../shared/facts/format.js";
+import { cappedText } from "../../../shared/log/model.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { dotProduct } from "../pair/dot-product.js";
@@ -18,9 +19,9 @@ export function DotLine({ state, focus, exact, dispatch }) {
     () => (values ? dotProduct(values, { row, key, query, first }) : null),
     [values, row, query, key, first],
   );
+  const { score_width: scoreWidth, score_cap: cap } = run.open.model;
   if (key === null)
-    return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}><${Awaited} /></section>`;
-  const { score_width: scoreWidth } = run.open.model;
+    return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}><${Awaited} cap=${cap} /></section>`;
   const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
   const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
   return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}>
@@ -28,9 +29,9 @@ export function DotLine({ state, focus, exact, dispatch }) {
       <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} />${" "}
       ${
         pair
-          ? html`= <b>${fixed(pair.dot, 2)}</b> ÷ √${scoreWidth} = <b>${fixed(pair.score, 2)}</b> → ${softmaxOver(pair.keys)} →${" "}
+          ? html`= <b>${fixed(pair.dot, 2)}</b> ÷ √${scoreWidth} = <${Score} pair=${pair} scoreWidth=${scoreWidth} cap=${cap} /> → ${softmaxOver(pair.keys)} →${" "}
               <b>${bounded(pair.weight, 3)}</b>`
-          : html`÷ √${scoreWidth} → ${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
+          : html`÷ √${scoreWidth} → ${cap && html`${cappedText("s", cap)} → `}${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
       } <${Badge} origin="computed" />
       ${pair && stored && html` <span class="dot-why muted">${msg`stored with this session`}</span>`}
       ${WHY[status] && html` <span class="dot-why muted">${WHY[status]}</span>`}
@@ -41,9 +42,19 @@ export function DotLine({ state, focus, exact, dispatch }) {
 
 const softmaxOver = (keys) => plural(keys, form`softmax over ${keys} key`, form`softmax over ${keys} keys`);
 
+/** The score, and before it the number that the model caps, if it caps scores. */
+function Score({ pair, scoreWidth, cap }) {
+  const score = html`<b>${fixed(pair.score, 2)}</b>`;
+  if (!cap) return score;
+  const uncapped = fixed(pair.dot / Math.sqrt(scoreWidth), 2);
+  return html`<b>${uncapped}</b> → ${cappedText(uncapped, cap)} = ${score}`;
+}
+
 /** The formula without numbers, while there is no weight yet. */
-function Awaited() {
+function Awaited({ cap }) {
   const [q, k, v] = ["q", "k", "v"].map((name) => html`<${Vector} name=${name} />`);
+  if (cap)
+    return html`<p>${nodes`${q} · ${k} ÷ √d → ${cappedText("s", cap)} → softmax → weight; then weight × ${v}`}</p>`;
   return html`<p>${nodes`${q} · ${k} ÷ √d → softmax → weight; then weight × ${v}`}</p>`;
 }
 

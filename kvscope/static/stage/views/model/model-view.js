@@ -6,6 +6,7 @@ import { timed } from "../../../shared/facts/conditions.js";
 import { fixed, integer, quoted } from "../../../shared/facts/format.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { bytesIn, weightsOf } from "../../../shared/facts/weights.js";
+import { cappedText } from "../../../shared/log/model.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { useSize } from "../../../shared/ui/use-size.js";
@@ -155,6 +156,7 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
       ${nodes`A row is the vector of one token. ${attention} reads the rows of other tokens; the ${mlp} reads each row alone. Both add a change to the row, so the shape stays ${shape}.`}
       ${run.open.model.windows && ` ${kindsText(run.open.model.windows)}`}
       ${run.open.model.experts && ` ${expertsText(run.open.model.experts)}`}
+      ${run.open.model.parallel && ` ${msg`In each layer, attention and MLP read the same row.`}`}
     </p>
     <p class="guess-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
     <${LayerStack}
@@ -194,7 +196,7 @@ function LensWords({ lens, layerStop }) {
 }
 
 function Outputs({ run, step, flow, parts, reached, go }) {
-  const { d, vocab } = run.open.model;
+  const { d, vocab, logit_cap: cap } = run.open.model;
   const dropped = flow.rows - 1;
   const note =
     dropped > 0
@@ -212,7 +214,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
     <//>
     <${Wire} place="normed" names="final" shape=${[1, d]} rows=${1} />
     <${Part} number=${5} name=${msg`LM head`} place="scores" names="lm-head">
-      <p>${nodes`Gives one score, a ${html`<${Term} id="logit">${msg`logit`}<//>`}, to every token of the vocabulary.`}</p>
+      <p>${nodes`Gives one score, a ${html`<${Term} id="logit">${msg`logit`}<//>`}, to every token of the vocabulary.`} ${cap && msg`Each is then capped: ${cappedText("logit", cap)}.`}</p>
       ${
         parts.tied
           ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> <span>${msg`the embedding table, used again`}</span></p>`

@@ -45,7 +45,7 @@ export function PairView({ state, focus, exact, dispatch }) {
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
-        : html`<${Terms} ...${parts} headDim=${run.open.model.head_dim} scoreWidth=${run.open.model.score_width} note=${NOTES[status]} />`
+        : html`<${Terms} ...${parts} headDim=${run.open.model.head_dim} scoreWidth=${run.open.model.score_width} scoreCap=${run.open.model.score_cap} note=${NOTES[status]} />`
     }
     ${
       pair &&

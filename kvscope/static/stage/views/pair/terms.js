@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { fixed } from "../../../shared/facts/format.js";
+import { cappedText } from "../../../shared/log/model.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
@@ -16,10 +17,11 @@ import { Vector } from "./vector.js";
  * @param {Object|null} props.pair as `dotProduct` gives it; null: not loaded yet
  * @param {number} props.headDim
  * @param {number} props.scoreWidth the score is the sum divided by the root of it
+ * @param {number|undefined} props.scoreCap of the model's scores, if it caps them
  * @param {{query: string, key: string}} props.names labels of the two tokens
  * @param {string} props.note shown while `pair` is null
  */
-export function Terms({ pair, headDim, scoreWidth, names, note }) {
+export function Terms({ pair, headDim, scoreWidth, scoreCap, names, note }) {
   const [selected, setSelected] = useState(null);
   const [sorted, setSorted] = useState(false);
   const theme = useTheme();
@@ -62,7 +64,7 @@ export function Terms({ pair, headDim, scoreWidth, names, note }) {
       onChoose=${setSelected} entry=${true} below=${below}
     />
     ${term ? html`<${Term} term=${term} />` : html`<p class="term-large row on-line between is-waiting">${note}</p>`}
-    ${pair && html`<${Scaled} pair=${pair} scoreWidth=${scoreWidth} names=${names} />`}
+    ${pair && html`<${Scaled} pair=${pair} scoreWidth=${scoreWidth} cap=${scoreCap} names=${names} />`}
   </section>`;
 }
 
@@ -87,16 +89,18 @@ function Term({ term }) {
   </p>`;
 }
 
-function Scaled({ pair, scoreWidth, names }) {
+function Scaled({ pair, scoreWidth, cap, names }) {
   const root = Math.sqrt(scoreWidth);
   const score = html`<b>${fixed(pair.score, 2)}</b>`;
+  const uncapped = fixed(pair.dot / root, 2);
   const divisor = Number.isInteger(root) ? String(root) : fixed(root, 3);
   return html`<p class="scaled mono">
     <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> = <b>${fixed(pair.dot, 2)}</b>,${" "}
-    ÷ √${scoreWidth} = ÷ ${divisor} → ${nodes`score ${score}`} <${Badge} origin="computed" />
+    ÷ √${scoreWidth} = ÷ ${divisor} → ${cap && html`<b>${uncapped}</b>, ${cappedText(uncapped, cap)} → `}${nodes`score ${score}`} <${Badge} origin="computed" />
     </p>
     <p class="pair-how muted small">
       ${msg`Why ÷ √${scoreWidth}? A sum of ${pair.headDim} independent products is about √${pair.headDim} times as large as one product.`}
       ${" "}${msg`Scores ${divisor} times as large would give the largest of them a larger share.`}
+      ${cap && ` ${msg`This model also caps its scores: each stays between −${cap} and ${cap}.`}`}
     </p>`;
 }

@@ -54,6 +54,33 @@ describe("one value of a block", () => {
     }
   });
 
+  test("a capped score shows the number that is capped, and the cap", () => {
+    const scene = made({ kind: { score_cap: 0.5 } });
+    const at = place("attn.scores", { part: 3, key: 2 });
+    const { notes } = valueFacts(scene, at);
+    const dot = scene.values["attn.q_rot"].data
+      .subarray(24, 32)
+      .reduce((sum, value, i) => sum + value * scene.values["cache.k"].data[(1 * 5 + 2) * 8 + i], 0);
+    const [, uncapped] = /^= (\S+), then capped: 0\.5 × tanh\(\S+ ÷ 0\.5\)$/.exec(notes[1]).map(number);
+    assert.ok(Math.abs(uncapped - dot / Math.sqrt(8)) < 0.005, notes[1]);
+    const { formula, note, terms } = calculationOf(scene, at);
+    assert.match(formula, /^s = Σ q × k ÷ √8; 0\.5 × tanh\(s ÷ 0\.5\)$/);
+    assert.match(note, /the cap leaves/);
+    const sum = terms(null).reduce((all, { value }) => all + value, 0);
+    assert.ok(Math.abs(sum - 0.5 * Math.tanh(dot / Math.sqrt(8) / 0.5)) < 1e-6);
+    assert.match(captions(scene)["attn.scores"][0].text, /√8, capped/);
+  });
+
+  test("an MLP that reads the row before attention is said to, and its norm is of that row", () => {
+    const scene = made({ kind: { parallel: true } });
+    const [x] = scene.values.resid_in.data.subarray(4);
+    const { notes } = valueFacts(scene, place("mlp.normed", { index: 4 }));
+    assert.ok(Math.abs(number(/RMSNorm: (\S+) ÷/.exec(notes[0])[1]) - x) < 0.005, notes[0]);
+    assert.match(sentence(scene).text, /Attention and MLP read the same row/);
+    assert.match(captions(scene).mlp[0].text, /^MLP: reads the layer’s input$/);
+    assert.doesNotMatch(sentence(made()).text, /the same row/);
+  });
+
   test("a score is q times k of the K/V head it reads, over the root of the head dim", () => {
     const scene = made();
     const { notes } = valueFacts(scene, place("attn.scores", { part: 3, key: 2 }));

@@ -84,13 +84,13 @@ def furthest(checkpoint: Checkpoint, transformer: Transformer, found: list[dict[
     )
 
 
-@pytest.mark.parametrize("arch", ["llama", "qwen2", "qwen3", "gpt2"])
+@pytest.mark.parametrize("arch", ["llama", "qwen2", "qwen3", "gpt2", "gemma2", "gpt_neox"])
 def test_the_terms_of_random_numbers_add_up(arch: str) -> None:
     engine = tiny_engine(arch)
     found = cells(engine, prompt(12), CELLS)
     named = {cell["at"]["tensor"] for cell in found}
     expected = {*OF_A_HEAD, *OF_A_ROW, "attn.scores"}
-    expected -= {"mlp.gate"} if arch == "gpt2" else set()
+    expected -= {"mlp.gate"} if arch in ("gpt2", "gpt_neox") else set()
     expected -= set() if arch == "qwen3" else {"attn.q_raw", "attn.k_raw"}
     assert named == expected
     assert furthest(tiny_checkpoint(arch), engine.transformer, found) < 1e-5

@@ -33,7 +33,7 @@ export function mlpRow({ dims, y, width, stream }) {
       tile("mlp.change", null, d, square(x.change, TOP)),
       tile("resid_out", null, d, square(x.out, RAIL_Y)),
     ],
-    ribbons: ribbonsOf({ x, y, units, plus, stream }),
+    ribbons: ribbonsOf({ x, y, units, plus, stream, parallel: dims.parallel }),
     plus,
     captions: {
       mlp: { x: 0, y: y + 12, anchor: "start" },
@@ -63,7 +63,7 @@ function placesOf(width) {
   return { units, hidden, change: Math.min(hidden + TILE + gap, out - TILE - 40), out };
 }
 
-function ribbonsOf({ x, y, units, plus, stream }) {
+function ribbonsOf({ x, y, units, plus, stream, parallel }) {
   const computed = (path) => ({ tone: "computed", path });
   const [top, bottom] = [y + stream.y0, y + stream.y1];
   const normed = { x: TILE, y0: y + TOP + 8, y1: y + TOP + TILE - 8 };
@@ -72,7 +72,8 @@ function ribbonsOf({ x, y, units, plus, stream }) {
   return [
     computed(`M${TILE} ${top} H${plus.x} V${bottom} H${TILE} Z`),
     { tone: "output", path: `M${plus.x} ${top} H${x.out} V${bottom} H${plus.x} Z` },
-    computed(along({ y: y + RAIL_Y + TILE, x0: 20, x1: 52 }, { y: y + TOP, x0: 12, x1: 60 })),
+    // The norm of a parallel MLP reads the layer's input, not the row above it.
+    ...(parallel ? [] : [computed(along({ y: y + RAIL_Y + TILE, x0: 20, x1: 52 }, { y: y + TOP, x0: 12, x1: 60 }))]),
     ...units.flatMap(([, at]) => [
       computed(across(normed, unit(x.units, at))),
       computed(across(unit(x.units + UNIT, at), hidden)),

@@ -41,7 +41,7 @@ export function mlpHalf({ dims, x, y = 0, stream }) {
       tile("mlp.change", null, d, square(right, TOP)),
       tile("resid_out", null, d, square(right, RAIL_Y)),
     ],
-    ribbons: mlpRibbons({ x, y, right, units, hiddenX, plus, stream }),
+    ribbons: mlpRibbons({ x, y, right, units, hiddenX, plus, stream, parallel: dims.parallel }),
     plus,
     captions: {
       mlp: { x, y: y + 12, anchor: "start" },
@@ -64,7 +64,7 @@ export function mlpHalf({ dims, x, y = 0, stream }) {
   };
 }
 
-function mlpRibbons({ x, y, right, units, hiddenX, plus, stream }) {
+function mlpRibbons({ x, y, right, units, hiddenX, plus, stream, parallel }) {
   const down = units.map(([, left]) => ({
     tone: "computed",
     path: along(
@@ -79,15 +79,14 @@ function mlpRibbons({ x, y, right, units, hiddenX, plus, stream }) {
       { y: y + HIDDEN_TOP, x0: hiddenX + (left === x ? 6 : 36), x1: hiddenX + (left === x ? 36 : 66) },
     ),
   }));
+  const entering = along({ y: y + RAIL_Y + TILE, x0: x + 20, x1: x + 52 }, { y: y + TOP, x0: x + 12, x1: x + 60 });
   const top = y + stream.y0;
   const [upX, hiddenY] = [right + 50, y + HIDDEN_TOP + TILE / 2];
   return [
     { tone: "computed", path: `M${x + TILE} ${top} H${plus.x} V${y + stream.y1} H${x + TILE} Z` },
     { tone: "output", path: `M${plus.x} ${top} H${right} V${y + stream.y1} H${plus.x} Z` },
-    {
-      tone: "computed",
-      path: along({ y: y + RAIL_Y + TILE, x0: x + 20, x1: x + 52 }, { y: y + TOP, x0: x + 12, x1: x + 60 }),
-    },
+    // The norm of a parallel MLP reads the layer's input, not the row above it.
+    ...(parallel ? [] : [{ tone: "computed", path: entering }]),
     ...down,
     ...joined,
     {
