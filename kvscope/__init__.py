@@ -1,5 +1,6 @@
-"""KVScope: watch a real transformer answer a prompt, and read its recorded runs.
+"""KVScope: watch a real transformer answer a prompt, and read its runs.
 
+run = kvscope.run("The sky is")
 run = kvscope.open("sky.safetensors")
 """
 
@@ -8,13 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kvscope.app.reader.errors import CannotRead, NotThere
+    from kvscope.app.reader.errors import CannotRead, CannotRun, NotThere
     from kvscope.app.reader.opening import open
     from kvscope.app.reader.run import Run, Token
+    from kvscope.app.reader.running import run
 
-__all__ = ["CannotRead", "NotThere", "Run", "Token", "open"]
+__all__ = ["CannotRead", "CannotRun", "NotThere", "Run", "Token", "open", "run"]
 
-_HOMES = {"open": "opening", "Run": "run", "Token": "run", "CannotRead": "errors", "NotThere": "errors"}
+_HOMES = {
+    "open": "opening",
+    "run": "running",
+    "Run": "run",
+    "Token": "run",
+    **dict.fromkeys(("CannotRead", "CannotRun", "NotThere"), "errors"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -162,7 +162,7 @@ def run_example(code: str, folder: Path) -> str:
 
 @pytest.mark.real
 def test_the_socket_example_prints_each_step_of_a_run(server_url: str, tmp_path: Path) -> None:
-    code = PYTHON_BLOCKS[1]
+    code = PYTHON_BLOCKS[2]
     assert "http://127.0.0.1:5000" in code
     lines = run_example(code.replace("http://127.0.0.1:5000", server_url), tmp_path).splitlines()
     assert [line.split()[0] for line in lines] == ["prefill"] + ["decode"] * 7
@@ -175,10 +175,20 @@ def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> Non
     python_path = {**os.environ, "PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-m", "kvscope", *shlex.split(command[1])]
     subprocess.run(words, cwd=tmp_path, env=python_path, check=True, capture_output=True)
-    first, *steps = run_example(PYTHON_BLOCKS[0], tmp_path).splitlines()
+    first, *steps = run_example(PYTHON_BLOCKS[1], tmp_path).splitlines()
     assert first.startswith("'The sky is' → ' ")
     assert [line.split()[0] for line in steps] == ["prefill"] + ["decode"] * 31
     assert all(re.search(r" \d+\.\d ms, head 13·8 looks at '.+'$", line) for line in steps)
+
+
+@pytest.mark.real
+def test_the_examples_of_a_notebook_run_in_order(tmp_path: Path) -> None:
+    readme, notebook = PYTHON_BLOCKS[0], (ROOT / "docs" / "notebook.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)\n```", notebook, re.DOTALL)
+    assert "import kvscope" in readme
+    assert len(blocks) > 3
+    assert " Paris" in run_example("\n".join([readme.replace(".show()", ""), *blocks]), tmp_path)
+    assert (tmp_path / "paris.safetensors").is_file()
 
 
 NAMED = re.compile(

@@ -45,7 +45,7 @@ ROOMS = {
     "app": (
         "model",
         *rooms("app", "paths.py numbers.py page_table.py text_files.py settings.py rate_limited_log.py"),
-        *rooms("app", "store engine bodies.py travel learn"),
+        *rooms("app", "store engine bodies.py run_bodies.py travel learn"),
         *rooms("app", "http factory.py site reader __init__.py routes.py web_server commands __main__.py"),
     ),
     "kvscope": ("model", "app", "__init__.py", "__main__.py"),

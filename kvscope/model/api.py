@@ -358,6 +358,12 @@ class Service(Protocol):
         ...
 
 
+def under_changes(opening: Mapping[str, Any], method: str, *arguments: Any) -> tuple[Any, ...]:
+    """Returns the method that answers a question about a run with this `open` frame, and its arguments."""
+    changed = ChangedRun.of(opening)
+    return (method, *arguments) if changed is None else ("of_changed", changed, method, *arguments)
+
+
 def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
     """Estimates the bytes that the exact values of `rows` rows take, for a model described as in an `open` frame.
 

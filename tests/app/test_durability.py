@@ -21,16 +21,9 @@ import pytest
 import requests
 
 from kvscope.app.settings import DEFAULT_SERVICE
+from kvscope.app.store.manifest import canonical, name_of, unlinked
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import (
-    SessionStore,
-    canonical,
-    name_of,
-    parts_table,
-    sessions_table,
-    tokens_table,
-    unlinked,
-)
+from kvscope.app.store.sessions import SessionStore, parts_table, sessions_table, tokens_table
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
 from tests.support.integrity import damage_of
@@ -179,7 +172,8 @@ from pathlib import Path
 import sqlalchemy as sa
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.value_parts import Values, describe
-from kvscope.app.store.sessions import SessionStore, unlinked
+from kvscope.app.store.manifest import unlinked
+from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode
 
 made = [encode("a", step, "values", {"step": step, "layer": 0, "level": "qkv"}).payload for step in range(2)]

@@ -8,7 +8,7 @@ import re
 import requests
 from playwright.sync_api import Locator, Route, expect
 
-from kvscope.app.store.sessions import label_of
+from kvscope.app.store.manifest import label_of
 from kvscope.model.log.frames import from_stream, relabel
 from tests.support.complaints import Complaints
 from tests.support.numbers import same_but_for_rounding

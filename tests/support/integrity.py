@@ -4,7 +4,9 @@ import sqlalchemy as sa
 
 from kvscope.app.store import values
 from kvscope.app.store.database import reading
-from kvscope.app.store.sessions import Damaged, SessionStore, canonical, name_of, sessions_table
+from kvscope.app.store.errors import Damaged
+from kvscope.app.store.manifest import canonical, name_of
+from kvscope.app.store.sessions import SessionStore, sessions_table
 
 
 def damage_of(store: SessionStore, session: str) -> list[str]:

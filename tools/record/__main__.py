@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from kvscope.app.bodies import check
-from kvscope.app.http.requests import NewRun, new_id
+from kvscope.app.run_bodies import NewRun, new_id
 from kvscope.app.settings import Settings
-from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
+from kvscope.app.store.manifest import SHORTEST_ID, canonical, name_of
 from kvscope.model.api import ChangedRequest, ValuesRequest
 from kvscope.model.log import frames as codec
 from kvscope.model.log.archive import Archive

@@ -328,6 +328,13 @@ def _serve(settings: Settings) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the figures attention.html, cache.html and time.html, which open without a network.",
 )
+@click.option(
+    "--values",
+    metavar="[LAYERS]",
+    is_flag=False,
+    flag_value="all",
+    help="Also store exact values, of these layers and the last, such as 0,5-7; alone, of all layers.",
+)
 @click.option("--chat", is_flag=True, help="Wrap the prompt in the model's chat template.")
 @click.option("--max-new-tokens", default=32, type=int)
 @click.option("--strategy", default="greedy", type=click.Choice(["greedy", "sample"]))
@@ -351,6 +358,7 @@ def run(
     prompt: str,
     out: Path,
     figures: Path | None,
+    values: str | None,
     model: str | None,
     terms: tuple[str, ...],
     device: str | None,
@@ -360,9 +368,9 @@ def run(
     """Runs PROMPT once, without a server, and writes all its frames to one safetensors file."""
     from kvscope.app.bodies import check
     from kvscope.app.engine.capture import capture
-    from kvscope.app.http.requests import NewRun, new_id
     from kvscope.app.reader.errors import CannotRead
     from kvscope.app.reader.figure_files import CannotWrite, folder_for_figures, write_figures
+    from kvscope.app.run_bodies import NewRun, new_id
 
     try:
         request = check(NewRun, {"prompt": prompt, **fields}).of(new_id(), owner="")
@@ -370,7 +378,7 @@ def run(
         _accept(terms)
         check_terms(chosen[0])
         with folder_for_figures(figures) if figures else nullcontext():
-            capture(settings.service, *chosen, request, out, settings.max_tokens)
+            capture(settings.service, *chosen, request, out, settings.max_tokens, values)
             if figures:
                 click.echo(f"{figures}: {', '.join(write_figures(out, figures))}", err=True)
     except (Refused, CannotRead, CannotWrite) as refused:

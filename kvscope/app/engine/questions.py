@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.once import Once
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
-from kvscope.model.api import ChangedRun
 from kvscope.model.work_folder import whole_file
 
 MOST_AT_ONCE, MOST_BY_ADDRESS, MOST_BY_CLIENT = 48, 36, 12
@@ -52,12 +51,6 @@ class Computation:
     arguments: tuple[Any, ...]
     lasting: bool = False
     model: ServedModel | None = None
-
-
-def under_changes(opening: Mapping[str, Any], method: str, *arguments: Any) -> tuple[Any, ...]:
-    """Returns the method that answers a question about a run with this `open` frame, and its arguments."""
-    changed = ChangedRun.of(opening)
-    return (method, *arguments) if changed is None else ("of_changed", changed, method, *arguments)
 
 
 class Questions:

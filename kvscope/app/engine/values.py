@@ -11,13 +11,13 @@ from typing import IO, Any
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
-from kvscope.app.engine.questions import under_changes
 from kvscope.app.store.database import reason_of
 from kvscope.app.store.errors import StoreError
+from kvscope.app.store.manifest import label_of
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import SessionStore, label_of
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.store.value_parts import Values, describe
-from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
+from kvscope.model.api import Frame, ValueLevel, ValuesRequest, under_changes, value_bytes
 from kvscope.model.log.schema import rows_of
 
 WAIT_S = 120.0

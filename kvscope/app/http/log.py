@@ -10,7 +10,6 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.questions import under_changes
 from kvscope.app.http.access import ANSWERS, COMPUTES, READS, READS_RUN
 from kvscope.app.http.caching import json_response
 from kvscope.app.http.lookup import Log, RunLookup
@@ -19,6 +18,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.questions import QUESTIONS, Question, Step, Steps
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import AfterQuery, Query, query
+from kvscope.model.api import under_changes
 from kvscope.model.log.frames import to_stream
 
 BINARY = "application/octet-stream"

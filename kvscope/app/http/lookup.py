@@ -18,7 +18,7 @@ from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.http.questions import Steps
 from kvscope.app.store.head import Head
-from kvscope.app.store.runs import is_workload
+from kvscope.app.store.manifest import is_workload
 from kvscope.model.api import called
 
 STARTED = {

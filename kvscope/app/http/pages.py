@@ -26,10 +26,11 @@ from kvscope.app.http.shell import LIMITS, bootstrap_of_runs, renderer
 from kvscope.app.http.site import file_of, site
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.cluster.member import Member
-from kvscope.app.store.errors import Lost, StoreError
+from kvscope.app.store.errors import Damaged, Deleted, Lost, StoreError
 from kvscope.app.store.gallery import Example
-from kvscope.app.store.runs import RunLog, is_workload
-from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
+from kvscope.app.store.manifest import is_workload
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.card import read_card
 from kvscope.app.travel.page import opened
 

@@ -17,9 +17,8 @@ from kvscope.app.engine.questions import TooManyQuestions
 from kvscope.app.engine.queue import TooManyRuns
 from kvscope.app.engine.run_scheduler import InUse
 from kvscope.app.store.budget import Full
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Damaged, Deleted, StoreError
 from kvscope.app.store.runs import Gone
-from kvscope.app.store.sessions import Damaged, Deleted
 from kvscope.model.api import Refused
 
 RETRY_WHEN_FULL_S = 5

@@ -7,7 +7,6 @@ kvscope.app.travel.words, because files have the same.
 from __future__ import annotations
 
 import re
-import secrets
 from typing import Annotated, Literal, Self, TypeVar
 
 from flask import request
@@ -17,14 +16,14 @@ from pydantic_core import PydanticCustomError
 from kvscope.app import bodies
 from kvscope.app.bodies import Body, Bounds, Index, PositiveIndex
 from kvscope.app.http.problems import Problem
+from kvscope.app.run_bodies import ID_CHARS, MODEL, Prompt
 from kvscope.app.store.value_parts import Level
-from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Keeping, Refused, RunRequest
+from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Keeping, Refused
 from kvscope.model.by_hand.examples import Phase
-from kvscope.model.settings import MAX_CHANGES, MAX_POSITIONS, Change, Encodable, PromptText, Sampling
+from kvscope.model.settings import Encodable
 
 MAX_BODY_BYTES = 128 * 1024
 """The longest prompt fits even if every character is written as two escapes of six bytes."""
-ID_CHARS = 32
 MAX_KNOWN = 64
 MAX_SEQ = 2**31
 """The largest value of a database column; no log has as many frames."""
@@ -35,46 +34,13 @@ MAX_WORDS, MAX_WORD_CHARS = 8, 40
 """Most words that are compared, and most characters of one."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """`int` would also accept underscores, spaces and digits of other scripts."""
-PLAIN_RUN = RunRequest("", "")
-"""Has the defaults."""
-
 Model = TypeVar("Model", bound=BaseModel)
-
-
-class Prompt(Body):
-    prompt: PromptText
-    chat: bool = Field(PLAIN_RUN.chat, description="wrap the prompt in the model's chat template")
-
-
-MODEL = "the name of one of the models of this server (`/api/models`)"
 
 
 class Typed(Prompt):
     """A prompt to tokenize."""
 
     model: Annotated[str, Encodable] | None = Field(None, description=f"{MODEL}; null is the first")
-
-
-class NewRun(Prompt, Sampling):
-    """A run to start."""
-
-    max_new_tokens: int = Field(PLAIN_RUN.max_new_tokens, ge=1, le=MAX_POSITIONS)
-    reuse: bool = Field(
-        PLAIN_RUN.reuse,
-        description="read the beginning of the prompt from the cache if a run of the same client left it there, and "
-        "compute only the rest; the `open` frame has the number of tokens read. X-KVScope-Client identifies a client; "
-        "a request without it shares no cache",
-    )
-    model: Annotated[str, Encodable] | None = Field(
-        None, description=f"{MODEL}; null is the first. A model that is not loaded is, and meanwhile the answer is 503"
-    )
-
-    def of(self, run: str, owner: str) -> RunRequest:
-        """Returns the request for the model side, under the id `run`."""
-        sampling = Sampling(**{name: getattr(self, name) for name in Sampling.model_fields})
-        return RunRequest(
-            run, self.prompt, self.chat, self.max_new_tokens, sampling, self.reuse, owner, self.model or ""
-        )
 
 
 class Control(Body):
@@ -114,12 +80,6 @@ class Twin(Body):
         if self.cache == "none" or self.cache == "forgotten" or self.budget is None:
             return None
         return Keeping(self.cache, self.budget, given=self.tokens == "given")
-
-
-class ChangeRun(Body):
-    """A run to repeat with changes to what the model computes."""
-
-    changes: list[Change] = Field(min_length=1, max_length=MAX_CHANGES)
 
 
 class Beam(Body):
@@ -234,8 +194,3 @@ def body(model: type[Model], bounds: Bounds | None = None) -> Model:
             415, "The Content-Type must be application/json.", field="Content-Type", limit=["application/json"]
         )
     return bodies.read(model, request.get_data(), bounds)
-
-
-def new_id() -> str:
-    """Returns a new id of a run. It cannot be guessed: whoever knows it may watch and control the run."""
-    return secrets.token_hex(ID_CHARS // 2)

@@ -18,7 +18,8 @@ from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, creat
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.reads import Reads
-from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
+from kvscope.app.http.requests import Control, Fork, body
+from kvscope.app.run_bodies import NewRun, new_id
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import ForkRequest
 

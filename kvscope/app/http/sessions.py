@@ -25,8 +25,9 @@ from kvscope.app.http.requests import ValuesQuery, query
 from kvscope.app.http.share import ShareRoutes
 from kvscope.app.paths import STATIC
 from kvscope.app.store.budget import Budget
+from kvscope.app.store.errors import Deleted
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import Deleted, SessionStore
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel import palette
 from kvscope.app.travel.card import title_of
 from kvscope.app.travel.file import of_session

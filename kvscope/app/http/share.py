@@ -20,7 +20,8 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import body
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.head import Head
-from kvscope.app.store.runs import RunLog, is_workload
+from kvscope.app.store.manifest import is_workload
+from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.store.value_parts import Level
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload

@@ -12,11 +12,12 @@ from flask import g, render_template
 from kvscope.app.bodies import limits_of
 from kvscope.app.http.languages import gettext, language
 from kvscope.app.http.questions import Candidate
-from kvscope.app.http.requests import Beam, ChangeRun, NewRun
+from kvscope.app.http.requests import Beam
 from kvscope.app.http.root import root
 from kvscope.app.http.site import site
 from kvscope.app.page_table import READ, Page, links, page_of
 from kvscope.app.paths import STATIC
+from kvscope.app.run_bodies import ChangeRun, NewRun
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page_source import own_version
 from kvscope.app.travel.words import Share

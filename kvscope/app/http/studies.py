@@ -17,7 +17,8 @@ from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created, state_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import Beam, ChangeRun, FamilyQuery, Twin, body, new_id, query
+from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, query
+from kvscope.app.run_bodies import ChangeRun, new_id
 from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, Caching, ChangedRequest, TwinRequest

@@ -15,7 +15,8 @@ from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import body, new_id
+from kvscope.app.http.requests import body
+from kvscope.app.run_bodies import new_id
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import JoinRequest, WorkloadRequest
 from kvscope.model.settings import Join, Workload

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 from urllib.request import urlopen
 
 from kvscope.app.reader.errors import CannotRead
-from kvscope.app.store.sessions import unlinked
+from kvscope.app.store.manifest import unlinked
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import BadFrame, from_stream, header, join

@@ -9,3 +9,7 @@ class CannotRead(Exception):
 
 class NotThere(CannotRead, IndexError):
     """The run does not have this step, layer, head or value; the message names what it has."""
+
+
+class CannotRun(ValueError):
+    """A run, or a value of it, cannot be computed; the message names the argument and what it may be."""

@@ -34,9 +34,12 @@ PARTS_OF_TIME = (
     ("choice of the token", "sample", OUTPUT),
 )
 
+LensOf = Callable[[int], dict[str, Any]]
 
-def figure(log: LogReader, kind: str, **where: int | None) -> go.Figure:
+
+def figure(log: LogReader, kind: str, lens_of: LensOf, **where: int | None) -> go.Figure:
     """Returns the figure of a kind. `where`: step, layer and head; "attention" needs all three, other kinds take none.
+    `lens_of` returns the lens of a step, as in docs/frames.md.
 
     Raises CannotRead, NotThere, and the errors of the log.
     """
@@ -46,6 +49,8 @@ def figure(log: LogReader, kind: str, **where: int | None) -> go.Figure:
         raise CannotRead(f"The figure {kind!r} shows the whole run; it has no step, layer or head.")
     if not log.steps:
         raise NotThere("This has no complete step. Figures show the steps of a run.")
+    if kind == "lens":
+        return lens(log, lens_of)
     drawn: go.Figure = KINDS[kind](log, **where) if kind == "attention" else KINDS[kind](log)
     return drawn
 
@@ -178,16 +183,11 @@ def time(log: LogReader) -> go.Figure:
     return figure
 
 
-def lens(log: LogReader) -> go.Figure:
+def lens(log: LogReader, lens_of: LensOf) -> go.Figure:
     """Draws the probability of each chosen token if the model stopped after each layer (logit lens)."""
     import plotly.graph_objects as go
 
-    if log.values_level is None:
-        raise NotThere(
-            "The lens needs exact values, and none are stored with this run. "
-            'Share the run with values "qkv" or "block" and open the session.'
-        )
-    answers = [log.lens(step)["layers"] for step in range(len(log.steps))]
+    answers = [lens_of(step)["layers"] for step in range(len(log.steps))]
     labels = _step_labels(log)
     layers = [answer["layer"] for answer in answers[0]]
     by_layer = list(zip(*answers, strict=True))

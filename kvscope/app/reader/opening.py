@@ -14,9 +14,6 @@ from kvscope.app.reader.download import download
 from kvscope.app.reader.errors import CannotRead
 from kvscope.app.reader.run import Run
 from kvscope.app.settings import default_data_dir
-from kvscope.app.store.database import FILE
-from kvscope.app.store.errors import StoreError
-from kvscope.app.travel.export import CannotExport, stored
 from kvscope.app.travel.importing import MAX_FILE_BYTES, Imported, read_file
 from kvscope.model.api import Refused
 
@@ -69,6 +66,11 @@ def _read(path: Path) -> bytes:
 
 
 def _looked_up(name: str, data: str | os.PathLike[str] | None) -> bytes:
+    # Imported here: only an id needs a database, and its library takes longer to load than a file to read.
+    from kvscope.app.store.database import FILE
+    from kvscope.app.store.errors import StoreError
+    from kvscope.app.travel.export import CannotExport, stored
+
     url = os.environ.get("DATABASE_URL") if data is None else None
     folder = default_data_dir() if data is None else Path(data)
     if not url and not (folder / FILE).is_file():

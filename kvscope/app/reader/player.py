@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from kvscope.app.store.sessions import manifest_of
+from kvscope.app.store.manifest import manifest_of
 from kvscope.app.travel.card import title_of
 from kvscope.app.travel.file import SessionFile
 from kvscope.app.travel.importing import Imported

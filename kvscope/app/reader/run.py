@@ -1,23 +1,31 @@
-"""One recorded run, for scripts and notebooks."""
+"""One run, recorded or computed in this process, for scripts and notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-from kvscope.app.reader.errors import CannotRead, NotThere
+from kvscope.app.reader.errors import CannotRead, CannotRun, NotThere
 from kvscope.app.travel.card import text_of
 from kvscope.app.travel.importing import Imported
+from kvscope.model.api import EffectOf
 from kvscope.model.log import reader
-from kvscope.model.log.frames import BadFrame
+from kvscope.model.log.frames import BadFrame, join, tensors
 from kvscope.model.log.reader import LogReader
+from kvscope.model.work_folder import whole_file
 
 if TYPE_CHECKING:
     import numpy as np
     from plotly.graph_objects import Figure
+
+    from kvscope.app.reader.live import Live
+    from kvscope.app.reader.watching import OnStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +39,21 @@ class Token:
 
 
 class Run:
-    """A whole, checked run, as `kvscope.open` returns it.
+    """A run, as `kvscope.open` and `kvscope.run` return it.
 
-    A step, layer or head that the run does not have raises NotThere; the message names what it has.
+    A run of `kvscope.run` also has its model in this process: `change`, `branch`, `effects`, `head` and `block` need
+    it, and `values` and `lens` compute what is not stored. `close`, or the end of a `with` block, ends this; what is
+    recorded stays readable. A step, layer or head that the run does not have raises NotThere; the message names what
+    it has. Questions that the model refuses raise CannotRun.
     """
 
-    def __init__(self, content: Imported) -> None:
+    def __init__(self, content: Imported, live: Live | None = None) -> None:
         frames, exact = list(content.frames()), list(content.values.payloads() if content.values else ())
         values = replace(content.values, payloads=lambda: iter(exact)) if content.values else None
         self._content = Imported(content.words, lambda: iter(frames), values)
         self.log = LogReader(chain(frames, exact))
         """Everything else in the frames (kvscope.model.log.reader)."""
+        self._live = live
 
     @property
     def prompt(self) -> str:
@@ -79,6 +91,11 @@ class Run:
     def text(self) -> str:
         """The text of the chosen tokens, without special tokens."""
         return text_of(step["token"] for step in self.log.steps)
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run ended: "eos", "length", "stopped" (also by Ctrl-C), "failed" or "interrupted"."""
+        return self.log.reason
 
     @property
     def model(self) -> dict[str, Any]:
@@ -119,13 +136,142 @@ class Run:
         with _public_errors():
             return self.log.attention(step, layer, head)
 
-    def values(self, step: int, layer: int) -> dict[str, np.ndarray]:
-        """Returns the exact values of a step in a layer by name, float32, as in docs/frames.md under `values`.
+    def attentions(self, step: int | None = None) -> np.ndarray:
+        """Returns all attention weights, float32 [layer, head, query, key], each as `attention` has it.
 
-        Raises NotThere if none are stored: only a session that was shared with exact values has them.
+        Of a step, queries are `positions(step)`. Without a step, queries and keys are all positions: the row of a query
+        is from the step that computed it, and NaN where no step of this run did (rows read from the cache).
+        """
+        from kvscope.model.companding import decompand
+
+        with _public_errors():
+            if step is not None:
+                return decompand(self.log.companded_step(step))
+            weights = decompand(self.log.companded_run())
+            weights[:, :, : self.log.reused] = float("nan")
+            return weights
+
+    def values(self, step: int, layer: int) -> dict[str, np.ndarray]:
+        """Returns the exact values of a step in a layer by name, float32, as in docs/frames.md under `values`: q, k and
+        v in full precision, values inside the block rounded to 16 bits (`block` has them in full).
+
+        Raises NotThere if none are stored and the run's model is not in this process.
         """
         with _public_errors():
-            return self.log.exact(step, layer)
+            if self._live is None or self._stores(layer):
+                return self.log.exact(step, layer)
+            live = self._at(step, layer)
+            (frame,) = live.values(step, [layer])
+            return {name: tensor.astype("float32") for name, tensor in tensors(frame).items()}
+
+    def head(self, step: int, layer: int, head: int) -> dict[str, np.ndarray]:
+        """Returns the exact values of one head, float32: q [queries, width], k and v [keys, width], scores and weights
+        [queries, keys], output [queries, width]. The model computes them. In step 0 queries are the whole prompt.
+        """
+        live = self._at(step, layer, head)
+        first = self.log.prompt_length + step - 1 if step else 0
+        return _tensors(live.asks("head", live.ids(step), first, layer, head))
+
+    def block(self, step: int, layer: int, position: int | None = None) -> dict[str, np.ndarray]:
+        """Returns every value of one block for the token at `position` (default: the newest of the step), float32, by
+        the names of docs/frames.md under `block`: attn.normed, attn.weights, mlp.hidden, resid_out … The model computes
+        them.
+        """
+        live = self._at(step, layer)
+        ids = live.ids(step)
+        return _tensors(live.asks("block", ids, layer, len(ids) - 1 if position is None else position))
+
+    def lens(self, step: int) -> dict[str, Any]:
+        """Returns what the newest row of a step predicts after each layer (logit lens): {token, layers: [{layer, top,
+        chosen}]}, as in docs/frames.md under `lens`.
+
+        Raises NotThere if it is not stored and the run's model is not in this process.
+        """
+        with _public_errors():
+            if self._stores(self.model["layers"] - 1):
+                return self.log.lens(step)
+            if self._live is None:
+                raise NotThere(
+                    "The lens needs exact values of the last layer, and none are stored with this run. Store them: "
+                    'Run.save(values=True), `kvscope run --values`, or share the run with values "qkv" or "block".'
+                )
+            live = self._at(step)
+            answer: dict[str, Any] = live.asks("lens", live.ids(step), self.steps[step]["token"]["id"])
+            return answer
+
+    def effects(self, step: int = -1, of: EffectOf = "heads") -> dict[str, Any]:
+        """Switches off one part of the model at a time, and returns how the token of a step changes: `base`, the
+        prediction {logprob, kl, best} of the whole model, and for each part `logprob` (of the chosen token, natural
+        logarithm) and `kl` (in nats), NumPy float64 [layers, heads] of "heads"; [layers] of "attention", "mlp" or
+        "layers"; [positions] of "tokens", each of which is left out in its turn. The model computes them.
+        """
+        import numpy as np
+
+        step = step if step >= 0 else len(self.steps) + step
+        live = self._at(step)
+        ids, chosen = live.ids(step), self.steps[step]["token"]["id"]
+        parts: list[dict[str, Any]] = []
+        answer: dict[str, Any] = {"count": 1}
+        while len(parts) < answer["count"]:
+            answer = live.asks("effects", ids, chosen, of, len(parts))
+            parts += answer["effects"]
+        shape = (self.model["layers"], self.model["heads"]) if of == "heads" else (len(parts),)
+        effects = {name: np.array([part[name] for part in parts]).reshape(shape) for name in ("logprob", "kl")}
+        return {"base": answer["base"], **effects}
+
+    def change(self, changes: Iterable[Mapping[str, Any]], *, on_step: OnStep | None = None) -> Run:
+        """Computes the run again with changes, as in docs/frames.md under "Changed runs", and returns the new run:
+        `run.change([{"site": "head", "op": "zero", "layer": 3, "head": 1}])`. They replace those that it has.
+        """
+        from kvscope.app.reader.live import changes_of
+        from kvscope.app.reader.watching import watching
+
+        checked = changes_of(changes)
+        if not checked:
+            raise CannotRun("changes is empty; name at least one change.")
+        with watching(on_step) as on_frame:
+            return _computed(self._of_model().changed(checked, on_frame))
+
+    def branch(self, step: int, token: int | Token, *, on_step: OnStep | None = None) -> Run:
+        """Returns a new run that has `token`, an id or one of `tokens`, as the choice of `step`, and goes on from there
+        with the same settings.
+        """
+        from kvscope.app.reader.watching import watching
+
+        live = self._at(step)
+        with watching(on_step) as on_frame:
+            return _computed(live.branched(step, token.id if isinstance(token, Token) else token, on_frame))
+
+    def save(self, path: str | os.PathLike[str], *, values: bool | Iterable[int] = False) -> None:
+        """Writes the run to a .safetensors file, which `kvscope.open` and the page open.
+
+        `values`: whether exact values are stored too, or of which layers; the last layer's always are then, because
+        they have the lens. Values that are stored already stay. Raises CannotRun, OSError.
+        """
+        out, layers = Path(path), range(self.model["layers"])
+        if out.suffix != ".safetensors":
+            raise CannotRun(f"path is {str(path)!r}; it must end in .safetensors.")
+        exact: Iterable[bytes] = self._content.values.payloads() if self._content.values else ()
+        if values is not False:
+            chosen = sorted(set(layers if values is True else values) | {layers[-1]})
+            if not set(chosen) <= set(layers):
+                raise CannotRun(f"values names a layer that the model does not have; it has 0 to {layers[-1]}.")
+            live = self._of_model()
+            exact = chain.from_iterable(live.values(step, chosen) for step in range(len(self.steps)))
+        content = join(self._content.frames(), values=exact)
+        with whole_file(out) as file:
+            file.write(content)
+
+    def close(self) -> None:
+        """Ends this run's use of its model. When its last open run is closed, the model's memory is freed."""
+        if self._live is not None:
+            self._live.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
+        self.close()
 
     def opening(self) -> tuple[int, int, int]:
         """Returns the step, layer and head that the page shows first: as shared, else as `opening_head` chooses."""
@@ -142,7 +288,7 @@ class Run:
         self, kind: str, *, step: int | None = None, layer: int | None = None, head: int | None = None
     ) -> Figure:
         """Returns a Plotly figure: "attention" of a head at a step (default: as `opening`); the KV "cache" or "time" of
-        all steps; or the "lens", the prediction after each layer, which needs exact values.
+        all steps; or the "lens", the prediction after each layer, which needs exact values or the run's model.
 
         Raises CannotRead for another kind, and NotThere if the run has no data for the figure.
         """
@@ -154,7 +300,7 @@ class Run:
                 default if value is None else value for value, default in zip((step, layer, head), first, strict=True)
             )
         with _public_errors():
-            return figures.figure(self.log, kind, step=step, layer=layer, head=head)
+            return figures.figure(self.log, kind, self.lens, step=step, layer=layer, head=head)
 
     def _repr_html_(self) -> str:
         """Returns HTML that shows the run in a notebook's cell."""
@@ -169,6 +315,35 @@ class Run:
         else:
             more = f"{self.prompt_length} + {len(self.steps)} tokens"
         return f"<Run of {self.model['name']}: {prompt!r}, {more}>"
+
+    def _stores(self, layer: int) -> bool:
+        """Returns whether the file has exact values of a layer."""
+        values = self._content.values
+        return values is not None and any(part["layer"] == layer for part in values.parts)
+
+    def _of_model(self) -> Live:
+        if self._live is None:
+            raise NotThere(
+                "This run was opened from a record, and its model is not in this process; kvscope.run computes a run "
+                "with its model."
+            )
+        return self._live
+
+    def _at(self, step: int, layer: int = 0, head: int = 0) -> Live:
+        """Returns the run in this process. Raises NotThere for a step, layer or head that it does not have."""
+        with _public_errors():
+            self.log.companded(step, layer, head)
+        return self._of_model()
+
+
+def _computed(live: Live) -> Run:
+    return Run(live.content, live)
+
+
+def _tensors(answer: bytes) -> dict[str, np.ndarray]:
+    from safetensors.numpy import load
+
+    return load(answer)
 
 
 @contextmanager

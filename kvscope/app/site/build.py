@@ -24,8 +24,8 @@ from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
 from kvscope.app.site.engine import SiteEngine, site_engine
 from kvscope.app.site.folder import CannotWrite, SiteFolder
 from kvscope.app.site.pages import File, SitePages
+from kvscope.app.store.errors import Damaged
 from kvscope.app.store.gallery import Recording, recordings_in
-from kvscope.app.store.sessions import Damaged
 from kvscope.model.by_hand.examples import EXAMPLES
 
 ASSETS, PAGES, ENGINE = "assets", "pages", "engine"

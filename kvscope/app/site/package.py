@@ -23,8 +23,8 @@ from kvscope.app.site.build import INSTALL, REPORTED_EVERY, NoEngines, opening_o
 from kvscope.app.site.folder import CannotWrite
 from kvscope.app.site.manifest import MANIFEST, Page, Version, manifest
 from kvscope.app.site.pages import File, SitePages
+from kvscope.app.store.errors import Damaged
 from kvscope.app.store.gallery import Recording, recordings_in
-from kvscope.app.store.sessions import Damaged
 from kvscope.model.by_hand.examples import EXAMPLES
 from kvscope.model.work_folder import whole_file
 

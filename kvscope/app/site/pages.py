@@ -15,7 +15,7 @@ from werkzeug.test import Client, TestResponse
 from kvscope.app.factory import Parts
 from kvscope.app.http.site import ENVIRONMENT, Site, file_of
 from kvscope.app.site.folder import CannotWrite
-from kvscope.app.store.sessions import manifest_of
+from kvscope.app.store.manifest import manifest_of
 from kvscope.app.travel.file import SessionFile, of_session
 from kvscope.app.travel.page import frame_parts
 from kvscope.app.travel.page_parts import values_id

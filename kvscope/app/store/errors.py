@@ -13,3 +13,18 @@ class Lost(StoreError):
 
 class Fenced(StoreError):
     """Another web process leads; this one must not write."""
+
+
+class Deleted(Exception):
+    """The session with this id was deleted by the person who shared it."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"The session {session!r} was deleted by the person who shared it.")
+
+
+class Damaged(Exception):
+    """A part of a session differs from what was saved; `part` is "manifest", "parts[seq]" or "values[…]"."""
+
+    def __init__(self, session: str, part: str) -> None:
+        super().__init__(f"The session {session!r} is damaged: {part} differs from what was saved.")
+        self.part = part

@@ -15,9 +15,10 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from kvscope.app.store.errors import StoreError
-from kvscope.app.store.runs import RunLog, is_workload
-from kvscope.app.store.sessions import Damaged, Deleted, SessionStore, canonical, name_of
+from kvscope.app.store.errors import Damaged, Deleted, StoreError
+from kvscope.app.store.manifest import canonical, is_workload, name_of
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.store.value_parts import Values, describe
 from kvscope.model.log import frames as codec
 from kvscope.model.log.archive import Archive

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kvscope.app.store.database import FILE
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Deleted, StoreError
 from kvscope.app.store.footprint import Footprint
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import Deleted, SessionStore
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.store.spare import keep_spare
 
 

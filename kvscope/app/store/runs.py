@@ -513,12 +513,6 @@ def _refuse(_connection: sa.Connection) -> None:
     raise Fenced("Another web process leads; this one stores nothing.")
 
 
-def is_workload(opening: dict[str, Any]) -> bool:
-    """Returns whether a log with this `open` data is of a workload."""
-    study = opening.get("study")
-    return study is not None and study["kind"] == "serving"
-
-
 def hash_of(token: str) -> str:
     """Returns the hash that is stored for a token that deletes something."""
     return sha256(token.encode()).hexdigest()

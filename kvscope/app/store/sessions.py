@@ -9,14 +9,10 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from base64 import b32encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
-from itertools import chain
 from threading import RLock
 from typing import Any
 
@@ -24,23 +20,28 @@ import sqlalchemy as sa
 
 from kvscope.app.store import values as session_values
 from kvscope.app.store.database import is_key, metadata, reading
+from kvscope.app.store.errors import Damaged, Deleted
 from kvscope.app.store.head import Head
-from kvscope.app.store.packing import NotPacked, pack, unpack
-from kvscope.app.store.runs import PAGE, RunLog, hash_of, is_workload
+from kvscope.app.store.manifest import (
+    SHORTEST_ID,
+    Part,
+    canonical,
+    described_session,
+    label_of,
+    name_of,
+    packing,
+    unlinked,
+)
+from kvscope.app.store.packing import NotPacked, unpack
+from kvscope.app.store.runs import PAGE, RunLog, hash_of
 from kvscope.app.store.spare import with_spare
 from kvscope.app.store.value_parts import Values
 from kvscope.model.api import ValueLevel
 from kvscope.model.log import frames as codec
 
-SCHEMA = "1"
-"""Version of a session's stored form; the name of a session depends on it."""
-SHORTEST_ID = 12
 CACHED_SESSIONS = 16
 """Sessions whose `open` data and chosen tokens stay in memory: every question about a session needs both."""
 ID_STEP = 2
-LABEL_PREFIX = b"kvscope session of run "
-"""Hashed before a run's id, so that a label differs from other hashes of the id. Never change it: the same run must
-give the same session."""
 
 sessions_table = sa.Table(
     "sessions",
@@ -70,21 +71,6 @@ tokens_table = sa.Table(
     sa.Column("token_sha256", sa.String, primary_key=True),
 )
 """One row for each time the session was shared and not withdrawn."""
-
-
-class Deleted(Exception):
-    """The session with this id was deleted by the person who shared it."""
-
-    def __init__(self, session: str) -> None:
-        super().__init__(f"The session {session!r} was deleted by the person who shared it.")
-
-
-class Damaged(Exception):
-    """A part of a session differs from what was saved; `part` is "manifest", "parts[seq]" or "values[…]"."""
-
-    def __init__(self, session: str, part: str) -> None:
-        super().__init__(f"The session {session!r} is damaged: {part} differs from what was saved.")
-        self.part = part
 
 
 class SessionStore:
@@ -130,13 +116,13 @@ class SessionStore:
         that sharing it again need not compute its values. Raises StoreError, with nothing stored, if the disk is full.
         """
         with self._lock:  # one at a time: a long run takes memory until it is written
-            packed: list[_Part] = []
-            name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
+            packed: list[Part] = []
+            name = name_of(canonical(words), packing(frames(), packed), values.about if values else None)
             with self._changing("stored") as connection:
                 session, stored = _place(connection, name)
                 if not stored:
                     parts = [part.described for part in packed]
-                    _write(connection, name, _manifest_of(session, words, next(frames()), parts, values), packed)
+                    _write(connection, name, described_session(session, words, next(frames()), parts, values), packed)
                     if values is not None:
                         session_values.write(connection, session, values)
                 if origin is not None:
@@ -306,92 +292,6 @@ class SessionStore:
                 yield payload
 
 
-def canonical(value: dict[str, Any]) -> bytes:
-    """Returns JSON as UTF-8, members sorted, no spaces: equal values give equal bytes."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-
-
-def name_of(words: bytes, payloads: Iterable[bytes], values: dict[str, Any] | None = None) -> str:
-    """Returns the name of a session with this content, 52 characters; its id is their beginning. They are base32 (RFC
-    4648, lower case, no padding) of the SHA-256 of the stream of schema version, words, frames and, if there are
-    values, the manifest's `values`.
-    """
-    digest = sha256()
-    last = [] if values is None else [canonical(values)]
-    for chunk in codec.to_stream(chain([SCHEMA.encode(), words], payloads, last)):
-        digest.update(chunk)
-    return b32encode(digest.digest()).decode().rstrip("=").lower()
-
-
-def label_of(run: str) -> str:
-    """Returns the label of a run in a session. A run has one label; its id cannot be computed from the label."""
-    return sha256(LABEL_PREFIX + run.encode()).hexdigest()[:16]
-
-
-def unlinked(payload: bytes) -> bytes:
-    """Returns the frame with labels in place of the ids of its run and of the run that this came from."""
-    header = codec.header(payload)
-    parent, changed = header.data.get("parent"), header.data.get("changed")
-    changes = {"parent": {**parent, "run": label_of(parent["run"])}} if parent else {}
-    changes |= {"changed": {**changed, "of": label_of(changed["of"])}} if changed else {}
-    return codec.relabel(payload, label_of(header.run), header.seq, changes).payload
-
-
-def manifest_of(
-    words: dict[str, Any], frames: Callable[[], Iterator[bytes]], values: Values | None = None
-) -> dict[str, Any]:
-    """Returns the manifest that a log would have as a session with `words` and exact values."""
-    packed: list[_Part] = []
-    name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
-    return _manifest_of(name[:SHORTEST_ID], words, next(frames()), [part.described for part in packed], values)
-
-
-def _manifest_of(
-    session: str, words: dict[str, Any], first: bytes, parts: Sequence[dict[str, Any]], values: Values | None
-) -> dict[str, Any]:
-    """Returns the manifest of a session whose `open` frame is `first`. Only a workload's has `workload`."""
-    header = codec.header(first)
-    workload = header.data["study"] if is_workload(header.data) else None
-    return {
-        "id": session,
-        "schema": SCHEMA,
-        **words,
-        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "run": header.run,
-        "prompt": header.data["prompt"],
-        "model": header.data["model"],
-        "steps": sum(part["kind"] in ("step", "pass") for part in parts),
-        **({"workload": _counted(workload, parts)} if workload else {}),
-        "bytes": sum(part["bytes"] for part in parts),
-        "parts": list(parts),
-        "values": values.about if values else None,
-    }
-
-
-def _counted(workload: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Returns how many requests, with those that joined later, and how many rounds a workload has."""
-    joined = sum(part["kind"] == "asked" for part in parts)
-    return {"requests": len(workload["requests"]) + joined, "rounds": len(workload["rounds"])}
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A frame as it is stored, and its entry in the manifest."""
-
-    packed: bytes
-    described: dict[str, Any]
-
-
-def _packed(payloads: Iterable[bytes], parts: list[_Part]) -> Iterator[bytes]:
-    """Yields the payloads unchanged, and adds each to `parts`."""
-    for payload in payloads:
-        header = codec.header(payload)
-        digest = sha256(payload).hexdigest()
-        described = {"seq": header.seq, "kind": header.kind, "bytes": len(payload), "sha256": digest}
-        parts.append(_Part(pack(payload), described))
-        yield payload
-
-
 def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> bytes | None:
     """Returns the stored frame, None if it differs from what was saved."""
     if sha256(packed).hexdigest() != stored_sha256:
@@ -409,7 +309,7 @@ def _stored(manifest: dict[str, Any]) -> dict[str, Any]:
     return {"manifest": text, "manifest_sha256": sha256(text).hexdigest()}
 
 
-def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[_Part]) -> None:
+def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[Part]) -> None:
     """Inserts a session in place of a deleted one with its id."""
     session = manifest["id"]
     connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kvscope.app.store.sessions import Damaged, SessionStore
+from kvscope.app.store.errors import Damaged
 from kvscope.app.travel.lanes import lanes_of
 from kvscope.model.log.frames import Header, header
+
+if TYPE_CHECKING:
+    from kvscope.app.store.sessions import SessionStore
 
 SHORT = 80
 """Most characters of a title made from the prompt."""

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kvscope.app.store.database import FILE
+from kvscope.app.store.errors import Damaged, Deleted
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.file import NotStored, SessionFile, of_run, of_session
 from kvscope.app.travel.page import SessionPage
 from kvscope.model.work_folder import whole_file

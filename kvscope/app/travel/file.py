@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kvscope.app.store.runs import RunLog, is_workload
-from kvscope.app.store.sessions import SessionStore, manifest_of, unlinked
+from kvscope.app.store.manifest import is_workload, manifest_of, unlinked
 from kvscope.app.store.value_parts import LEVELS, describe
 from kvscope.app.travel.words import Share
 from kvscope.model.log.frames import join, only_qkv
+
+if TYPE_CHECKING:
+    from kvscope.app.store.runs import RunLog
+    from kvscope.app.store.sessions import SessionStore
 
 ABOUT = ("id", "title", "notes", "open", "created")
 

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kvscope.app.bodies import Bounds, read
-from kvscope.app.store.sessions import SCHEMA
+from kvscope.app.store.manifest import SCHEMA
 from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.travel.page_parts import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -121,36 +121,94 @@ def read_folder(
     config = config_from_hf(raw, name)
     files = weight_files(folder, name)
     with ExitStack() as stack:
-        tensors = _Tensors(files, config, name, stack)
-        check_not_quantized(raw, folder, tensors.names, name)
-        tokenizer = tokenizer_from_hf(folder, name)
-        if config.tied and tensors.has_another_head:
-            # As in transformers: the flag counts only if the head is missing, and here it is not.
-            config = tensors.config = replace(config, tied=False)
-        tensors.check()
-        weights = fill(config, tensors.read, name, progress, dtype)
-    return FolderModel(config, weights, tokenizer, sha256_of(*files), dict(tensors.stored))
+        tensors = _Tensors(_opened(files, name, stack), config, name)
+        read = _read(folder, raw, tensors, name, progress, dtype)
+    return FolderModel(*read, sha256_of(*files), dict(tensors.stored))
+
+
+def read_tensors(
+    folder: Path,
+    tensors: Mapping[str, torch.Tensor],
+    progress: Callable[[Progress], None],
+    name: str,
+    dtype: torch.dtype,
+) -> FolderModel:
+    """Reads a model like `read_folder`, with weights from `tensors`, named as in a file, in place of files: the folder
+    has the configuration and the tokenizer. The result has no hash. Raises Refused("model").
+    """
+    raw = read_json(folder / "config.json", name)
+    held = _Tensors(dict.fromkeys(tensors, (_Held(tensors), folder)), config_from_hf(raw, name), name)
+    return FolderModel(*_read(folder, raw, held, name, progress, dtype), "", dict(held.stored))
+
+
+def _read(
+    folder: Path,
+    raw: dict[str, Any],
+    tensors: _Tensors,
+    name: str,
+    progress: Callable[[Progress], None],
+    dtype: torch.dtype,
+) -> tuple[ModelConfig, dict[str, Weight], Tokenizer]:
+    check_not_quantized(raw, folder, tensors.names, name)
+    tokenizer = tokenizer_from_hf(folder, name)
+    if tensors.config.tied and tensors.has_another_head:
+        # As in transformers: the flag counts only if the head is missing, and here it is not.
+        tensors.config = replace(tensors.config, tied=False)
+    tensors.check()
+    return tensors.config, fill(tensors.config, tensors.read, name, progress, dtype), tokenizer
+
+
+_NAMES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Tensors in memory, with the methods of an opened safetensors file."""
+
+    tensors: Mapping[str, torch.Tensor]
+
+    def get_tensor(self, name: str) -> torch.Tensor:
+        return self.tensors[name].detach()
+
+    def get_slice(self, name: str) -> _HeldSlice:
+        return _HeldSlice(self.tensors[name])
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldSlice:
+    tensor: torch.Tensor
+
+    def get_shape(self) -> list[int]:
+        return list(self.tensor.shape)
+
+    def get_dtype(self) -> str:
+        return _NAMES.get(self.tensor.dtype, str(self.tensor.dtype))
+
+
+def _opened(files: list[Path], source: str, stack: ExitStack) -> dict[str, tuple[Any, Path]]:
+    """Returns the handle of the file that has each tensor, and the file. Raises Refused("model")."""
+    handles: dict[str, tuple[Any, Path]] = {}
+    for path in files:
+        try:
+            handle = stack.enter_context(safe_open(path, framework="pt"))
+        except (SafetensorError, OSError) as error:
+            what = other_format(path) or f"is truncated or corrupted ({error})"
+            raise Refused("model", f"{path.name} of {source} {what}.") from None
+        if twice := sorted(handles.keys() & set(handle.keys())):
+            first = handles[twice[0]][1].name
+            fault = f"{first} and {path.name} both have the tensor {twice[0]!r}"
+            raise Refused("model", f"The folder {source} is corrupted: {fault}.")
+        handles |= dict.fromkeys(handle.keys(), (handle, path))
+    return handles
 
 
 class _Tensors:
-    """The tensors of a folder's files, by name."""
+    """The tensors of a model, by name: each with a handle that reads it, and its file."""
 
-    def __init__(self, files: list[Path], config: ModelConfig, source: str, stack: ExitStack):
-        self.config, self._source = config, source
+    def __init__(self, handles: dict[str, tuple[Any, Path]], config: ModelConfig, source: str):
+        self.config, self._source, self._handles = config, source, handles
         self.stored: Counter[str] = Counter()
         """Bytes of the tensors that were read, by format in the files."""
-        self._handles: dict[str, tuple[Any, Path]] = {}
-        for path in files:
-            try:
-                handle = stack.enter_context(safe_open(path, framework="pt"))
-            except (SafetensorError, OSError) as error:
-                what = other_format(path) or f"is truncated or corrupted ({error})"
-                raise Refused("model", f"{path.name} of {source} {what}.") from None
-            if twice := sorted(self._handles.keys() & set(handle.keys())):
-                first = self._handles[twice[0]][1].name
-                fault = f"{first} and {path.name} both have the tensor {twice[0]!r}"
-                raise Refused("model", f"The folder {source} is corrupted: {fault}.")
-            self._handles |= dict.fromkeys(handle.keys(), (handle, path))
         self._base, self._head = self._prefixes()
 
     @property

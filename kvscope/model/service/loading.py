@@ -8,7 +8,8 @@ from collections.abc import Callable
 import torch
 
 from kvscope.model.api import Progress, Refused, WeightDtype
-from kvscope.model.checkpoint import load
+from kvscope.model.checkpoint import Checkpoint, load
+from kvscope.model.checkpoint.live_model import take_over
 from kvscope.model.compiler import Unavailable
 from kvscope.model.held import keeps_groups
 from kvscope.model.native import Native
@@ -39,6 +40,30 @@ def load_service(
     chosen = pick_device(device)
     native, line = _native(chosen, dtype, compiled)
     checkpoint = load(model, progress, getattr(torch, dtype), grouped=native is not None)
+    return _ready(checkpoint, chosen, native, line, progress, compiled, max_tokens)
+
+
+def load_passed(
+    model: object, tokenizer: object, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+) -> ModelService:
+    """Returns a service for a model of `transformers` in this process, whose weights it copies (`take_over`). The other
+    arguments are as of `load_service`. Raises Refused.
+    """
+    chosen = pick_device(device)
+    native, line = _native(chosen, dtype, compiled=True)
+    checkpoint = take_over(model, tokenizer, progress, getattr(torch, dtype))
+    return _ready(checkpoint, chosen, native, line, progress, compiled=True)
+
+
+def _ready(
+    checkpoint: Checkpoint,
+    chosen: str,
+    native: Native | None,
+    line: str,
+    progress: Callable[[Progress], None],
+    compiled: bool,
+    max_tokens: int = 0,
+) -> ModelService:
     service = ModelService(checkpoint, chosen, native, line, max_tokens)
     if compiled and chosen != "cpu":
         torch.cuda.set_device(torch.device(chosen).index or 0)  # graphs are recorded on the current device

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from kvscope import NotThere, Run
+from kvscope import open as opened
 from kvscope.app.store.database import FILE
 from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import header, split
@@ -31,6 +33,28 @@ def test_run_writes_a_session_that_splits_into_the_runs_frames(tmp_path: Path) -
     opening = header(frames[0].payload).data
     assert (opening["prompt"], opening["chat"], opening["sampling"]["seed"]) == ("abc", True, 5)
     assert f"{out}: 3 steps, 8 frames" in result.stderr
+
+
+def test_run_stores_the_exact_values_of_the_chosen_layers_and_the_last(tmp_path: Path) -> None:
+    write_folder(tmp_path / "model", "llama", num_hidden_layers=3)
+    out = tmp_path / "f.safetensors"
+    asked = ("run", "in", "--model", tmp_path / "model", "--max-new-tokens", "2", "--out", out)
+    for values, stored in (((), []), (("--values", "0"), [0, 2]), (("--values",), [0, 1, 2])):
+        assert command(*asked, *values).exit_code == 0
+        run = opened(out)
+        assert [layer for layer in range(3) if run.level != "attention" and has_values(run, layer)] == stored
+    assert len(run.figure("lens").data[0].z) == 3
+    for wrong in ("3", "1-0", "x", ""):
+        refused = command(*asked, "--values", wrong)
+        assert refused.exit_code == 2
+        assert "values is" in refused.stderr
+
+
+def has_values(run: Run, layer: int) -> bool:
+    try:
+        return all("q" in run.values(step, layer) for step in range(len(run.steps)))
+    except NotThere:
+        return False
 
 
 def test_run_keeps_weights_as_it_is_told(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from kvscope.app.settings import Settings
 from kvscope.app.store.gallery import Gallery
-from kvscope.app.store.sessions import canonical, name_of, tokens_table
+from kvscope.app.store.manifest import canonical, name_of
+from kvscope.app.store.sessions import tokens_table
 from kvscope.app.travel.importing import read_file
 from kvscope.model.log import frames as codec
 from kvscope.model.log.archive import Archive

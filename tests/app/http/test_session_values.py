@@ -7,9 +7,10 @@ import pytest
 import sqlalchemy as sa
 from flask.testing import FlaskClient
 
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Damaged, StoreError
+from kvscope.app.store.manifest import label_of
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import Damaged, SessionStore, label_of, parts_table, sessions_table, tokens_table
+from kvscope.app.store.sessions import SessionStore, parts_table, sessions_table, tokens_table
 from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header

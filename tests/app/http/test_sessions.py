@@ -9,7 +9,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from safetensors import deserialize
 
-from kvscope.app.store.sessions import Damaged, label_of, unlinked
+from kvscope.app.store.errors import Damaged
+from kvscope.app.store.manifest import label_of, unlinked
 from kvscope.model.log.frames import from_stream, header, raw_header, split
 from tests.support.over_http import (
     WORDS,

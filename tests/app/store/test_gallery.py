@@ -10,7 +10,7 @@ import pytest
 from kvscope.app.bodies import read
 from kvscope.app.learn.facts import percent
 from kvscope.app.settings import Settings
-from kvscope.app.store.sessions import canonical, name_of
+from kvscope.app.store.manifest import canonical, name_of
 from kvscope.app.travel.words import Share, bounds_of, bounds_of_workload
 from kvscope.model.log import frames as codec
 from tools.record import serving

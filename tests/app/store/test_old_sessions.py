@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kvscope.app.store.manifest import canonical, name_of
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import SessionStore, canonical, name_of
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.importing import read_file
 from kvscope.model.api import Refused
 from kvscope.model.companding import decompand

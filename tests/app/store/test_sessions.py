@@ -13,18 +13,11 @@ import pytest
 import sqlalchemy as sa
 
 from kvscope.app.store import sessions
-from kvscope.app.store.errors import StoreError
+from kvscope.app.store.errors import Damaged, Deleted, StoreError
+from kvscope.app.store.manifest import label_of
 from kvscope.app.store.packing import pack
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import (
-    Damaged,
-    Deleted,
-    SessionStore,
-    label_of,
-    parts_table,
-    sessions_table,
-    tokens_table,
-)
+from kvscope.app.store.sessions import SessionStore, parts_table, sessions_table, tokens_table
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import encode, relabel
 from tests.support.integrity import damage_of

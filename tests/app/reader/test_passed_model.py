@@ -1,0 +1,105 @@
+"""A model of `transformers` that is passed to `kvscope.run` computes as its own module does."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import kvscope
+from tests.support.tiny_files import write_folder
+
+PROMPT = "in the end"
+FAMILIES = {
+    "llama": {},
+    "mistral": {"sliding_window": 5},
+    "qwen2": {},
+    "qwen3": {"head_dim": 16},
+    "gpt2": {},
+    "phi3": {},
+    "gemma3_text": {"head_dim": 16, "sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]},
+}
+
+
+def passed(folder: Path, arch: str, **settings: Any) -> tuple[Any, Any]:
+    """A tiny random model and its tokenizer, in memory."""
+    from transformers import PreTrainedTokenizerFast
+
+    model = write_folder(folder, arch, attn_implementation="eager", **settings).eval()
+    return model, PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), eos_token="<|endoftext|>")
+
+
+@pytest.fixture
+def llama(tmp_path: Path) -> tuple[Any, Any]:
+    return passed(tmp_path, "llama")
+
+
+@pytest.mark.parametrize("arch", FAMILIES)
+def test_attention_k_v_and_logits_are_those_of_the_module(tmp_path: Path, arch: str) -> None:
+    model, tokenizer = passed(tmp_path, arch, **FAMILIES[arch])
+    with kvscope.run(PROMPT, model, tokenizer=tokenizer, max_new_tokens=3) as run:
+        prompt = tokenizer(PROMPT, return_tensors="pt").input_ids
+        assert [token.id for token in run.tokens[: run.prompt_length]] == prompt[0].tolist()
+        with torch.inference_mode():
+            out = model(prompt, output_attentions=True, use_cache=True)
+        logits = out.logits[0, -1].numpy()
+        np.testing.assert_allclose(run.log.top_logits(0), logits[run.log.top_ids(0)], rtol=1e-3, atol=1e-3)
+        for layer, (attention, cached) in enumerate(zip(out.attentions, out.past_key_values.layers, strict=True)):
+            for head in range(4):
+                weights = run.head(0, layer, head)["weights"]
+                np.testing.assert_allclose(weights, attention[0, head].numpy(), rtol=1e-3, atol=1e-4)
+            values, rows = run.values(0, layer), cached.keys.shape[2]
+            for name, expected in (("k", cached.keys), ("v", cached.values)):
+                np.testing.assert_allclose(values[name][:, -rows:], expected[0].numpy(), rtol=1e-3, atol=1e-3)
+
+
+def test_half_precision_weights_are_computed_with_in_float32(tmp_path: Path) -> None:
+    model, tokenizer = passed(tmp_path, "llama", dtype="bfloat16")
+    with kvscope.run(PROMPT, model, tokenizer=tokenizer, max_new_tokens=1) as run:
+        assert set(run.model["weights"]["stored"]) == {"bfloat16"}
+        with torch.inference_mode():
+            logits = model.float()(tokenizer(PROMPT, return_tensors="pt").input_ids).logits[0, -1].numpy()
+        np.testing.assert_allclose(run.log.top_logits(0), logits[run.log.top_ids(0)], rtol=1e-3, atol=1e-3)
+
+
+def test_a_model_is_copied_again_after_its_weights_changed(llama: tuple[Any, Any]) -> None:
+    model, tokenizer = llama
+    first = kvscope.run(PROMPT, model, tokenizer=tokenizer, max_new_tokens=1)
+    same = kvscope.run(PROMPT, model, tokenizer=tokenizer, max_new_tokens=1)
+    with torch.no_grad():
+        model.lm_head.weight.mul_(2)
+    changed = kvscope.run(PROMPT, model, tokenizer=tokenizer, max_new_tokens=1)
+    assert first.model["sha256"] == same.model["sha256"] != changed.model["sha256"]
+    np.testing.assert_allclose(changed.log.top_logits(0), 2 * first.log.top_logits(0), rtol=1e-4)
+    for run in (first, same, changed):
+        run.close()
+
+
+def test_what_cannot_be_taken_over_is_named(llama: tuple[Any, Any], tmp_path: Path) -> None:
+    model, tokenizer = llama
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    other = AutoModelForCausalLM.from_config(
+        AutoConfig.for_model("opt", hidden_size=32, num_hidden_layers=2, ffn_dim=48, num_attention_heads=4)
+    )
+    (tmp_path / "large").mkdir()
+    (tmp_path / "experts").mkdir()
+    sizes = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24}
+    experts, _ = passed(tmp_path / "experts", "qwen3_moe", **sizes)
+    _, large = passed(tmp_path / "large", "llama", words=["one", "more"])
+    for arguments, says in (
+        ({"model": model.model, "tokenizer": tokenizer}, "LlamaModel, which has no LM head; load it with AutoModelFor"),
+        (
+            {"model": {"weights": 1}, "tokenizer": tokenizer},
+            "model is a dict; it must be a name, a path, or a",
+        ),
+        ({"model": model}, "tokenizer is missing; pass the model's own"),
+        ({"model": model, "tokenizer": "gpt2"}, "tokenizer is a str"),
+        ({"model": model, "tokenizer": large}, "tokenizer has 265 tokens, and the model's embedding 263 rows"),
+        ({"model": experts, "tokenizer": tokenizer}, "experts are joined in memory; save it with save_pretrained"),
+        ({"model": other, "tokenizer": tokenizer}, "architecture 'opt'; llama, "),
+        ({"tokenizer": tokenizer}, "a model by name has its own"),
+    ):
+        with pytest.raises(kvscope.CannotRun, match=says):
+            kvscope.run(PROMPT, **arguments)
