@@ -62,8 +62,14 @@ CacheDtype = Literal["float32", "bfloat16", "int8", "int4"]
 WeightDtype = Literal["float32", "bfloat16"]
 """The number formats of matrices and the embedding."""
 
-EffectOf = Literal["heads", "attention", "mlp", "layers", "tokens"]
-"""The parts that are switched off, or left out, to measure how the next token changes."""
+EffectOf = Literal["heads", "attention", "mlp", "layers", "tokens", "residual_at", "attention_at", "mlp_at"]
+"""The parts that are replaced, or left out, to measure how the next token changes. `…_at`: at one position only."""
+
+Switch = Literal["zero", "mean", "resample", "reference"]
+"""What replaces a part's rows: zeros, their mean over the prompt, the rows of another prompt, or their mean over a set
+of prompts."""
+MAX_SOURCE_CHARS, MAX_REFERENCES = 1_000, 16
+"""Most characters of the other prompts, which an address contains, and most prompts of a reference set."""
 
 ValueLevel = Literal["qkv", "block"]
 """Which exact values of a step are stored: the rows of Q, K and V, or also the activations of each block."""
@@ -159,6 +165,22 @@ class ChangedRun:
             return None
         changes = tuple(Change.model_validate(change) for change in changed["changes"])
         return cls(tuple(token["id"] for token in opening["tokens"]), opening["chat"], changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Switching:
+    """How parts are switched, and against which other token. `prompt`: how many tokens of the step's text are the run's
+    prompt; `chat`: whether it is in the chat template, in which the other prompts are then written too.
+
+    `source`: the other prompt of `resample`, or the prompts of `reference`, one per line; "": the set that ships with
+    KVScope. `foil`: id of the token that the step's token is compared with; None: the likeliest other one.
+    """
+
+    switch: Switch
+    source: str
+    foil: int | None
+    prompt: int
+    chat: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,18 @@ class Linear(nn.Linear):
         plain: Tensor = self.packed.to_dense()
         return plain
 
+    def rows(self, outputs: Tensor) -> Tensor:
+        """Returns the weights of some outputs [n] as a plain tensor [n, in]; of groups, only these are dequantized."""
+        if not self.groups:
+            return self.dense()[outputs]
+        rows = torch.empty(len(outputs), self.in_features, device=outputs.device)
+        start = 0
+        for part in self.groups:
+            inside = (outputs >= start) & (outputs < start + part.outputs)
+            rows[inside] = part.rows(outputs[inside] - start)
+            start += part.outputs
+        return rows
+
     @property
     def bytes_by_format(self) -> dict[str, int]:
         """Bytes of the weight as `forward` reads it, such as {"4-bit groups": 331776}."""

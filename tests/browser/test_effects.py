@@ -8,9 +8,13 @@ from typing import Any
 import requests
 from playwright.sync_api import expect
 
+from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
+from tests.support.server import Server
 from tests.support.stage import Stage
 
 STEP = 3
+TEXT = "The sky is"
 
 
 def all_effects(stage: Stage, run: str, of: str) -> list[dict[str, Any]]:
@@ -108,3 +112,52 @@ def test_leaving_a_token_out_and_switching_its_row_off_lead_to_each_other(stage:
     stage.page.wait_for_url(re.compile("key=2&view=effects"))
     expect(cell).to_be_focused()
     expect(cell).to_have_attribute("aria-pressed", "true")
+
+
+def test_another_measure_asks_nothing_again_and_another_switch_shows_how_far_both_agree(
+    new_page: NewPage, tiny: Server
+) -> None:
+    stage, short_run = Stage(new_page(), tiny), tiny.finished_run(TEXT, max_new_tokens=6)
+    inspector = stage.at(short_run, STEP, "effects", layer=0, head=0)
+    heads = inspector.get_by_role("region", name="Heads", exact=True)
+    heads.get_by_role("button", name=re.compile("Switch off")).click()
+    expect(heads.get_by_text("runs of this step")).to_be_visible(timeout=200_000)
+    expect(heads.get_by_role("img", name=re.compile("^Total against direct effect"))).to_be_visible(timeout=60_000)
+    asked: list[str] = []
+    stage.page.on("request", lambda request: asked.append(request.url) if "/effects?" in request.url else None)
+    inspector.get_by_label("Measure the").select_option("difference")
+    expect(inspector.get_by_role("combobox", name=re.compile("^Foil"))).to_be_visible()
+    expect(heads.get_by_role("columnheader", name="total")).to_be_visible()
+    effects = all_effects(stage, short_run, "heads")
+    answer = requests.get(
+        f"{stage.server.url}/api/runs/{short_run}/effects", params={"step": STEP, "of": "heads"}, timeout=60
+    ).json()
+    base = answer["base"]["logit"] - answer["base"]["foil"]["logit"]
+    totals = [base - (each["logit"] - each["foil"]["logit"]) for each in effects]
+    largest = max(totals, key=abs)
+    expect(heads.get_by_role("row").nth(1)).to_contain_text(f"{abs(largest):.2f}")
+    assert asked == []
+    inspector.get_by_label("Replace a part by").select_option("mean")
+    heads.get_by_role("button", name=re.compile("Switch off")).click()
+    expect(heads.get_by_text(re.compile("by zeros: rank correlation"))).to_be_visible(timeout=200_000)
+    assert all("switch=mean" in url for url in asked)
+
+
+def test_a_prompt_of_another_length_is_refused_with_both_lengths_and_stays_typed(
+    new_page: NewPage, tiny: Server, complaints: Complaints
+) -> None:
+    complaints.allow("status of 422")
+    stage, short_run = Stage(new_page(), tiny), tiny.finished_run(TEXT, max_new_tokens=6)
+    inspector = stage.at(short_run, STEP, "effects", layer=0, head=0)
+    patches = inspector.get_by_role("region", name="Patches from another prompt")
+    typed = patches.get_by_role("textbox")
+    typed.fill("O")
+    typed.blur()
+    patches.get_by_role("button", name=re.compile("Patch each")).click()
+    expect(patches.get_by_text(re.compile(r"has 1 tokens and the run's prompt has \d+"))).to_be_visible(timeout=60_000)
+    expect(typed).to_have_value("O")
+    typed.fill(TEXT)
+    typed.blur()
+    patches.get_by_role("button", name=re.compile("Patch each|Try again")).click()
+    # The same prompt has the same rows.
+    expect(patches.get_by_text("No patch changes this measure")).to_be_visible(timeout=300_000)

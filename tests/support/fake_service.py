@@ -29,6 +29,7 @@ from kvscope.model.api import (
     ReadmitRequest,
     Refused,
     RunRequest,
+    Switching,
     TwinRequest,
     ValuesRequest,
     WeightDtype,
@@ -334,9 +335,23 @@ class FakeService:
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         return {"candidates": [{**_token(ids[-1]), "text": text}]}
 
-    def effects(self, ids: list[int], token: int, of: str, first: int) -> dict[str, Any]:
-        told = {"logprob": 0.0, "kl": 0.0, "best": {**_token(token), "prob": 1.0}}
-        return {"count": HEADS * LAYERS, "base": told, "effects": [told], "ms": 1.0}
+    def effects(
+        self, ids: list[int], token: int, of: str, first: int, switching: Switching | None = None
+    ) -> dict[str, Any]:
+        foil = {"logprob": -1.0, "logit": 0.0}
+        same = {"logprob": 0.0, "logit": 1.0, "foil": foil, "kl": 0.0, "best": {**_token(token), "prob": 1.0}}
+        prompts = [switching.source] if switching and switching.source else []
+        answer = {"count": HEADS * LAYERS, "foil": _token(0), "base": same, "effects": [same], "ms": 1.0}
+        return {**answer, "other": same if prompts else None, "prompts": prompts}
+
+    def direct(self, ids: list[int], token: int, foil: int | None) -> dict[str, Any]:
+        share, layers = [0.5, 0.25, 0.125], [[0.5, 0.25, 0.125]] * LAYERS
+        parts = {"heads": layers * HEADS, "attention": layers, "out_bias": layers, "mlp": layers}
+        return {"foil": _token(foil or 0), "logits": share, "embedding": share, "bias": share, **parts}
+
+    def patterns(self) -> dict[str, Any]:
+        scores = [0.5] * (HEADS * LAYERS)
+        return {"previous": scores, "induction": scores, "length": 25, "sequences": 4, "seed": 1}
 
     def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
         return getattr(self, question)(*arguments)

@@ -138,23 +138,62 @@ class Candidates(TypedDict):
     candidates: list[Token]
 
 
+class Foil(TypedDict):
+    logprob: float
+    logit: float
+
+
 class Predicted(TypedDict):
-    """The next-token distribution: natural logarithm of the probability of the step's token, Kullback–Leibler
-    divergence from the unchanged step in nats, most likely token.
+    """The next-token distribution: natural logarithm of the probability of the step's token and its logit, the same of
+    the foil, Kullback–Leibler divergence from the unchanged step in nats, most likely token.
     """
 
     logprob: float
+    logit: float
+    foil: Foil
     kl: float
     best: Token
 
 
 class Effects(TypedDict):
-    """`count`: number of all parts. `effects`: of the parts from `first` on. `ms`: duration of the passes."""
+    """`count`: number of all parts. `effects`: of the parts from `first` on. `foil`: the token compared with. `other`:
+    the next-token distribution of the other prompt. `prompts`: the other prompts. `ms`: duration of the passes.
+    """
 
     count: Count
+    foil: Token
     base: Predicted
+    other: Predicted | None
     effects: list[Predicted]
+    prompts: list[str]
     ms: float
+
+
+class Direct(TypedDict):
+    """Each inner list has the shares of the logit of the step's token, of the foil's, and of the mean of all logits.
+    `logits`: the model's own. `heads` count layer by layer; `out_bias`: the part of `attention` that no head has.
+    """
+
+    foil: Token
+    logits: list[float]
+    heads: list[list[float]]
+    attention: list[list[float]]
+    out_bias: list[list[float]]
+    mlp: list[list[float]]
+    embedding: list[float]
+    bias: list[float]
+
+
+class Patterns(TypedDict):
+    """Mean attention weights of all heads, layer by layer, on `sequences` sequences of `length` random tokens, each
+    read twice.
+    """
+
+    previous: list[float]
+    induction: list[float]
+    length: Count
+    sequences: Count
+    seed: Count
 
 
 class Chosen(TypedDict):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,19 +19,30 @@ from kvscope.app.http.answers import (
     Calls,
     Candidates,
     Code,
+    Direct,
     Effects,
     Everything,
     Lens,
     Losses,
     Masked,
     Operations,
+    Patterns,
     Smaller,
     StepTiming,
     Turned,
 )
 from kvscope.app.http.requests import MAX_ROWS, Query
-from kvscope.model.api import MAX_CANDIDATE_CHARS, CacheDtype, EffectOf, Weights
+from kvscope.model.api import (
+    MAX_CANDIDATE_CHARS,
+    MAX_SOURCE_CHARS,
+    CacheDtype,
+    EffectOf,
+    Switch,
+    Switching,
+    Weights,
+)
 from kvscope.model.log.schema import rows_of
+from kvscope.model.settings import Encodable
 from kvscope.model.source.listing import version
 
 
@@ -140,9 +151,30 @@ class Candidate(Step):
     text: str = Field(min_length=1, max_length=MAX_CANDIDATE_CHARS)
 
 
-class Effect(Step):
-    of: EffectOf = Field(description="what is switched off; of `tokens`, one is left out of the text")
-    first: int = Field(0, ge=0, le=MAX_ROWS, description="the first part to answer for; heads count layer by layer")
+class Foil(Step):
+    foil: int | None = Field(
+        None, ge=0, le=MAX_ROWS, description="id of the token to compare with; the likeliest other one when absent"
+    )
+
+
+class Effect(Foil):
+    of: EffectOf = Field(description="what is switched; of `tokens`, one is left out of the text")
+    first: int = Field(
+        0, ge=0, le=MAX_ROWS, description="the first part to answer for; heads and positions count layer by layer"
+    )
+    switch: Switch = Field("zero", description="what replaces a part's rows")
+    source: Annotated[str, Encodable] = Field(
+        "",
+        max_length=MAX_SOURCE_CHARS,
+        description="the other prompt of `resample`; prompts of `reference`, one per line, KVScope's own when empty",
+    )
+
+    def switching(self, opening: dict[str, Any]) -> tuple[Switching, ...]:
+        """Returns how parts are switched, or nothing for the defaults: their answers may be stored without it."""
+        if self.switch == "zero" and self.foil is None:
+            return ()
+        source = self.source if self.switch in ("resample", "reference") else ""
+        return (Switching(self.switch, source, self.foil, len(opening["tokens"]), opening["chat"]),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +247,29 @@ QUESTIONS = {
         Candidates,
     ),
     "effects": Question(
-        "How the next token changes with parts of the model switched off, or tokens left out, one at a time",
-        "the next token with each part off; ask again with `first` for those that are missing",
+        "How the next token changes with parts of the model switched, or tokens left out, one at a time",
+        "the next token with each part switched; ask again with `first` for those that are missing",
         Effect,
         lambda steps, query: (
             *(steps.before(query.step), steps.chosen[query.step][1]),
-            *(query.of, query.first),
+            *(query.of, query.first, *query.switching(steps.opening)),
         ),
         Effects,
+    ),
+    "direct": Question(
+        "What each part writes towards the next token itself: its share of the logit (direct logit attribution)",
+        "each part's share of three logits",
+        Foil,
+        lambda steps, query: (steps.before(query.step), steps.chosen[query.step][1], query.foil),
+        Direct,
+    ),
+    "patterns": Question(
+        "How much each head attends to the token before, and to what followed the same token earlier",
+        "two scores of each head",
+        Nothing,
+        lambda steps, query: (),
+        Patterns,
+        of_changed=False,
     ),
     "lens": Question(
         "The next token as predicted after each layer (logit lens)",

@@ -11,7 +11,7 @@ from flask import g, render_template
 
 from kvscope.app.bodies import limits_of
 from kvscope.app.http.languages import gettext, language
-from kvscope.app.http.questions import Candidate
+from kvscope.app.http.questions import Candidate, Effect
 from kvscope.app.http.requests import Beam
 from kvscope.app.http.root import root
 from kvscope.app.http.site import site
@@ -32,6 +32,7 @@ LIMITS = {
     "beam": limits_of(Beam),
     "change": limits_of(ChangeRun),
     "candidates": limits_of(Candidate),
+    "effects": limits_of(Effect),
     "workload": limits_of(Workload),
     "share": limits_of(Share),
     "compared_positions": MAX_COMPARED,

@@ -1,11 +1,14 @@
-"""Computes how the next token changes if one part of the model is switched off, or one token is left out.
+"""Computes how the next token changes if one part of the model is replaced, or one token is left out.
 
-A head, attention, MLP or layer that is off outputs zeros for every row (ablation, arXiv:1905.10650). If a token is left
-out, the position of each later token is lower by one.
+A head, attention, MLP or layer that is switched gets other rows in place of its own: zeros (zero ablation,
+arXiv:1905.10650), the mean of its own rows over the prompt or over a reference set (mean ablation, arXiv:2211.00593),
+or the rows of another prompt (resample ablation, or activation patching, arXiv:2309.16042). The other rows are computed
+without any change. If a token is left out, the position of each later token is lower by one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -14,6 +17,7 @@ import torch
 from torch import Tensor
 
 from kvscope.model.activations.change import place_of
+from kvscope.model.activations.observe import observe
 from kvscope.model.api import EffectOf
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.batch import Entry
@@ -27,7 +31,18 @@ ROWS = 256
 """Rows of a pass, about: more would not make a row faster."""
 
 
-SITES: dict[EffectOf, Site] = {"heads": "head", "attention": "attention", "mlp": "mlp", "layers": "layer"}
+SITES: dict[EffectOf, Site] = {
+    "heads": "head",
+    "attention": "attention",
+    "mlp": "mlp",
+    "layers": "layer",
+    "residual_at": "residual",
+    "attention_at": "attention",
+    "mlp_at": "mlp",
+}
+
+Rows = Callable[[int], Tensor]
+"""Returns the rows that replace those of a site in a layer: one row, or one per position first; of heads, [… H Dh]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +55,12 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A next-token distribution: the log-probability of the step's token, and the likeliest token."""
+    """A next-token distribution: how it rates the step's token and the foil, and the likeliest token."""
 
     logprob: float
+    logit: float
+    foil_logprob: float
+    foil_logit: float
     best: int
     best_prob: float
     kl: float
@@ -51,15 +69,29 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The predictions without a variant (`base`) and with each (`found`). `ms`: wall time of the pass."""
+    """The predictions without a variant (`base`) and with each (`variants`). `foil`: the token compared with.
+
+    `other`: the prediction of the other text, if one was named. `ms`: wall time of the pass.
+    """
 
     base: Prediction
-    found: list[Prediction]
+    variants: list[Prediction]
+    foil: int
+    other: Prediction | None
     ms: float
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part: a layer, a head of it or None, and a position or None for all."""
+
+    layer: int
+    head: int | None = None
+    position: int | None = None
+
+
 def count_of(of: EffectOf, config: ModelConfig, ids: Items[int]) -> int:
-    """Returns how many parts can be switched off, or tokens left out."""
+    """Returns how many parts can be switched, or tokens left out."""
     match of:
         case "tokens":
             return len(ids)
@@ -67,34 +99,109 @@ def count_of(of: EffectOf, config: ModelConfig, ids: Items[int]) -> int:
             return config.layers * config.heads
         case "attention" | "mlp" | "layers":
             return config.layers
+        case "residual_at" | "attention_at" | "mlp_at":
+            return config.layers * len(ids)
         case unknown:
             assert_never(unknown)
 
 
-def effects(engine: Engine, ids: list[int], token: int, of: EffectOf, first: int) -> Effects:
+def parts_in_pass(of: EffectOf, config: ModelConfig, ids: Items[int], first: int) -> range:
+    """Returns the parts from `first` on that one pass computes."""
+    return range(first, min(count_of(of, config, ids), first + max(1, ROWS // len(ids))))
+
+
+def part_at(of: EffectOf, config: ModelConfig, ids: Items[int], index: int) -> Part:
+    """Returns part `index` of a kind: heads and positions are numbered layer by layer."""
+    if of == "heads":
+        return Part(*divmod(index, config.heads))
+    if of in ("residual_at", "attention_at", "mlp_at"):
+        layer, position = divmod(index, len(ids))
+        return Part(layer, position=position)
+    return Part(index)
+
+
+def effects(
+    engine: Engine,
+    ids: list[int],
+    token: int,
+    of: EffectOf,
+    first: int,
+    *,
+    rows: Rows | None = None,
+    foil: int | None = None,
+    other: list[int] | None = None,
+) -> Effects:
     """Returns the effects of part `first`, and of as many later parts as fit into a pass, on the step over `ids` that
-    chose `token`, under `engine.changes`. Heads are numbered layer by layer, tokens by position.
+    chose `token`, under `engine.changes`. Heads and positions are numbered layer by layer, tokens by position.
+
+    `rows`: what replaces a part's rows; None: zeros. `foil`: the token compared with; None: the likeliest one other
+    than `token`. `other`: a text whose own prediction is computed too, without changes.
 
     Raises ValueError if the part does not exist, and for the only token of a step.
     """
-    count = count_of(of, engine.transformer.config, ids)
+    config = engine.transformer.config
+    count = count_of(of, config, ids)
     if not 0 <= first < count or (of == "tokens" and len(ids) == 1):
         raise ValueError(f"there is no part {first} among {count}")
-    last = min(count, first + max(1, ROWS // len(ids)))
-    variants = [_without(engine, ids, of, index) for index in range(first, last)]
-    logits, ms = _last_rows(engine, [Variant(ids, engine.changes), *variants])
-    base, *others = logits.double().log_softmax(dim=-1)
-    return Effects(_prediction(base, base, token), [_prediction(base, other, token) for other in others], ms)
+    indices = parts_in_pass(of, config, ids, first)
+    variants = [Variant(ids, engine.changes), *(_without(engine, ids, of, index, rows) for index in indices)]
+    if other is not None:
+        variants.append(Variant(other, None))
+    logits, ms = _last_rows(engine, variants)
+    if foil is None:
+        foil = likeliest_but(logits[0], token)
+    wide = logits.double()
+    base = wide[0].log_softmax(dim=-1)
+    predictions = [_prediction(base, each, token, foil) for each in wide]
+    beside = None if other is None else predictions.pop()
+    return Effects(predictions[0], predictions[1:], foil, beside, ms)
 
 
-def _without(engine: Engine, ids: list[int], of: EffectOf, index: int) -> Variant:
+def likeliest_but(logits: Tensor, token: int) -> int:
+    """Returns the id of the largest of the logits [V] but that of `token`."""
+    first, second = logits.topk(2).indices.tolist()
+    return int(second if first == token else first)
+
+
+def site_rows(engine: Engine, of: EffectOf, ids: list[int], layers: Items[int]) -> dict[int, Tensor]:
+    """Returns the rows of a kind's site in some layers, [T, D] each or [T, H, Dh] of heads, computed without changes.
+
+    Raises CacheFull.
+    """
+    places = {layer: place_of(SITES[of], layer) for layer in layers}
+    names = dict.fromkeys(name for place in places.values() for name in place if name is not None)
+    values = observe(engine.under(None), ids, 0, names).values
+    return {
+        layer: values[point] if base is None else values[point] - values[base]
+        for layer, (point, base) in places.items()
+    }
+
+
+def mean_rows(engine: Engine, of: EffectOf, texts: Items[Items[int]]) -> Tensor:
+    """Returns the mean row of a kind's site over all rows of these texts, [layers, D] or [layers, H, Dh] of heads.
+
+    Raises CacheFull.
+    """
+    layers = range(engine.transformer.config.layers)
+    sums: list[Tensor] = []
+    for text in texts:
+        rows = site_rows(engine, of, list(text), layers)
+        sums.append(torch.stack([rows[layer].sum(dim=0) for layer in layers]))
+    return torch.stack(sums).sum(dim=0) / sum(map(len, texts))
+
+
+def _without(engine: Engine, ids: list[int], of: EffectOf, index: int, rows: Rows | None) -> Variant:
     if of == "tokens":
         return Variant(ids[:index] + ids[index + 1 :], engine.changes)
-    layer, head = divmod(index, engine.transformer.config.heads) if of == "heads" else (index, None)
-    point, base = place_of(SITES[of], layer)
-    off = Edit(point, 0, None, 0.0, head=head, base=base)
+    part = part_at(of, engine.transformer.config, ids, index)
+    point, base = place_of(SITES[of], part.layer)
+    first, last = (0, None) if part.position is None else (part.position, part.position + 1)
+    add = None if rows is None else rows(part.layer)
+    if add is not None and part.head is not None:
+        add = add[..., part.head, :]
+    switched = Edit(point, first, last, 0.0, add, head=part.head, base=base)
     before = engine.changes or Changes((), ())
-    return Variant(ids, replace(before, key=(before.key, of, index), edits=(*before.edits, off)))
+    return Variant(ids, replace(before, key=(before.key, of, index), edits=(*before.edits, switched)))
 
 
 def _last_rows(engine: Engine, variants: Items[Variant]) -> tuple[Tensor, float]:
@@ -112,8 +219,12 @@ def _last_rows(engine: Engine, variants: Items[Variant]) -> tuple[Tensor, float]
     return rows, done.forward_ms
 
 
-def _prediction(base: Tensor, logprobs: Tensor, token: int) -> Prediction:
-    """Compares two next-token distributions. `base` and `logprobs`: [V], natural logarithms."""
-    best = int(logprobs.argmax())
+def _prediction(base: Tensor, logits: Tensor, token: int, foil: int) -> Prediction:
+    """Compares two next-token distributions. `base`: [V], natural logarithms of probabilities; `logits`: [V]."""
+    logprobs = logits.log_softmax(dim=-1)
+    best = int(logits.argmax())
     kl = (base.exp() * (base - logprobs)).sum()
-    return Prediction(float(logprobs[token]), best, float(logprobs[best].exp()), max(0.0, float(kl)))
+    return Prediction(
+        *(float(logprobs[token]), float(logits[token]), float(logprobs[foil]), float(logits[foil])),
+        *(best, float(logprobs[best].exp()), max(0.0, float(kl))),
+    )

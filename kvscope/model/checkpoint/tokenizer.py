@@ -83,6 +83,12 @@ class Tokenizer:
         return self.inner.get_vocab_size(with_added_tokens=True)
 
     @property
+    def ordinary(self) -> list[int]:
+        """The ids of the vocabulary's own entries, without added and special tokens, that the model has rows for."""
+        most = self.vocab if self.rows is None else min(self.vocab, self.rows)
+        return [token for token in range(most) if token not in self._added]
+
+    @property
     def has_chat(self) -> bool:
         """Whether the model has a usable chat template."""
         return self.template.refusal is None

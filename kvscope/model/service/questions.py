@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import torch
 
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
 from kvscope.model.activations.contributions import head_contributions
-from kvscope.model.activations.effects import Prediction, count_of, effects
+from kvscope.model.activations.direct import Replaced, direct, mean_head_row
+from kvscope.model.activations.effects import Prediction, count_of, effects, likeliest_but
 from kvscope.model.activations.embedding import beside, neighbourhood
-from kvscope.model.activations.lens import LensRow, lens_rows, standings
+from kvscope.model.activations.lens import LensRow, left_by, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
+from kvscope.model.activations.observe import observe
+from kvscope.model.activations.patterns import head_patterns
 from kvscope.model.activations.shards import layer_shards
 from kvscope.model.activations.smaller import compared
 from kvscope.model.activations.step_values import step_values
@@ -22,7 +26,7 @@ from kvscope.model.activations.timing import timed_step
 from kvscope.model.activations.twice import layer_twice
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, everything, turned
-from kvscope.model.api import CacheDtype, ChangedRun, EffectOf, Frame, Refused, ValuesRequest
+from kvscope.model.api import CacheDtype, ChangedRun, EffectOf, Frame, Refused, Switching, ValuesRequest
 from kvscope.model.by_hand.derivation import derive, example_lines
 from kvscope.model.by_hand.examples import Example, Phase
 from kvscope.model.checkpoint import Tokenizer
@@ -34,6 +38,7 @@ from kvscope.model.service.changing import Changing
 from kvscope.model.service.for_browser import for_browser, native_code, store
 from kvscope.model.service.limits import alone, among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.service.pace import Pace
+from kvscope.model.service.switching import Replacement, Replacing
 from kvscope.model.settings import Sampling
 from kvscope.model.small_cache import Form
 from kvscope.model.source.calls import step_calls
@@ -52,6 +57,8 @@ class Questions:
         self.max_positions = max_positions
         self.pace = Pace()
         self.changing = Changing(engine, self.encode, info, max_positions)
+        self.replacing = Replacing(engine, self.encode)
+        self.mean_row = cache(partial(mean_head_row, engine.transformer, engine.runner.device))
 
     def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
         """Returns the answer of the method `question`, computed with the changes of that run. Raises Refused."""
@@ -94,9 +101,12 @@ class Questions:
         with refusing_when_full():
             return head_contributions(self.engine, ids[: position + 1], layer)
 
-    def effects(self, ids: list[int], token: int, of: EffectOf, first: int) -> dict[str, Any]:
-        """Returns how the next token after `ids` changes without a part (docs/frames.md, On demand), for part `first`
-        and later parts that fit into a pass. `token`: the step's chosen token. Raises Refused.
+    def effects(
+        self, ids: list[int], token: int, of: EffectOf, first: int, switching: Switching | None = None
+    ) -> dict[str, Any]:
+        """Returns how the next token after `ids` changes with a part switched (docs/frames.md, On demand), for part
+        `first` and later parts that fit into a pass. `token`: the step's chosen token; `switching`: None for zeros and
+        the default foil. Raises Refused.
         """
         few_enough(ids)
         among("token", token, self.info["vocab"])
@@ -104,14 +114,58 @@ class Questions:
             raise Refused("of", "The step has only one token, which cannot be left out.")
         count = count_of(of, self.engine.transformer.config, ids)
         among("first", first, count)
-        result = effects(self.engine, ids, token, of, first)
+        self._check_foil(token, None if switching is None else switching.foil)
+        with refusing_when_full():
+            replacement = Replacement() if switching is None else self.replacing.of(ids, of, first, switching)
+            foil = None if switching is None else switching.foil
+            rows, other = replacement.rows, replacement.other
+            result = effects(self.engine, ids, token, of, first, rows=rows, foil=foil, other=other)
 
         def as_json(each: Prediction) -> dict[str, Any]:
             best = {**self.tokenizer.token(each.best), "prob": each.best_prob}
-            return {"logprob": each.logprob, "kl": each.kl, "best": best}
+            foil = {"logprob": each.foil_logprob, "logit": each.foil_logit}
+            return {"logprob": each.logprob, "logit": each.logit, "foil": foil, "kl": each.kl, "best": best}
 
-        predictions = list(map(as_json, result.found))
-        return {"count": count, "base": as_json(result.base), "effects": predictions, "ms": result.ms}
+        return {
+            "count": count,
+            "foil": self.tokenizer.token(result.foil),
+            "base": as_json(result.base),
+            "other": None if result.other is None else as_json(result.other),
+            "effects": list(map(as_json, result.variants)),
+            "prompts": list(replacement.prompts),
+            "ms": result.ms,
+        }
+
+    def direct(self, ids: list[int], token: int, foil: int | None) -> dict[str, Any]:
+        """Divides the logits of the step's token and of a foil among the parts (docs/frames.md, On demand).
+
+        `foil`: None for the likeliest token other than `token`. Raises Refused.
+        """
+        few_enough(ids)
+        among("token", token, self.info["vocab"])
+        self._check_foil(token, foil)
+        with refusing_when_full():
+            if foil is None:
+                row = observe(self.engine, ids, len(ids) - 1, [last := left_by(self.info["layers"] - 1)]).values[last]
+                foil = likeliest_but(self.engine.transformer.decode_rows(row)[0], token)
+            try:
+                shares = direct(self.engine, ids, token, foil, self.mean_row())
+            except Replaced:
+                message = "The run's changes replace the residual stream or an attention's output, so the parts have "
+                raise Refused("run", message + "no shares of the logits. Ask about its original run.") from None
+        return {"foil": self.tokenizer.token(foil), **asdict(shares)}
+
+    def patterns(self) -> dict[str, Any]:
+        """Returns each head's previous-token and induction score (docs/frames.md, On demand). Raises Refused."""
+        with refusing_when_full():
+            return asdict(head_patterns(self.engine.under(None), self.tokenizer.encode(""), self.tokenizer.ordinary))
+
+    def _check_foil(self, token: int, foil: int | None) -> None:
+        if foil is None:
+            return
+        among("foil", foil, self.info["vocab"])
+        if foil == token:
+            raise Refused("foil", f"foil is {foil}, the step's own token; choose another token to compare it with.")
 
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         """Returns the probabilities that `text` begins after `ids`, whole-text tokens first, then the likeliest.

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
 
 import pytest
 from torch import Tensor
@@ -40,14 +39,14 @@ def all_of(engine: Engine, of: EffectOf) -> tuple[list[Prediction], list[int]]:
     found: list[Prediction] = []
     parts = []
     while len(found) < count_of(of, engine.transformer.config, IDS):
-        some = effects(engine, IDS, TOKEN, of, len(found)).found
+        some = effects(engine, IDS, TOKEN, of, len(found)).variants
         parts.append(len(some))
         found += some
     return found, parts
 
 
 @pytest.mark.parametrize("arch", ["llama", "gpt2", "gemma2", "gemma3_text", "gpt_neox"])
-@pytest.mark.parametrize("of", get_args(EffectOf))
+@pytest.mark.parametrize("of", [*SITES, "tokens"])
 def test_each_is_what_a_run_of_its_own_gives(arch: str, of: EffectOf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effects_module, "ROWS", 3 * len(IDS))
     engine = tiny_engine(arch)
@@ -69,7 +68,7 @@ def test_of_a_changed_run_its_changes_stay() -> None:
     changes = prepare(engine, lambda text: [], IDS, [mean])
     found = effects(engine.under(changes), IDS, TOKEN, "heads", 0)
     assert found.base.logprob == pytest.approx(float(last_row(engine, changes)[TOKEN]), abs=1e-4)
-    for index, each in enumerate(found.found):
+    for index, each in enumerate(found.variants):
         assert each.logprob == pytest.approx(float(single(engine, "heads", index, (mean,))[TOKEN]), abs=1e-4)
 
 

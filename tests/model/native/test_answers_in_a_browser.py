@@ -5,13 +5,13 @@ from __future__ import annotations
 from base64 import b64decode
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
-from kvscope.model.api import ChangedRun, ValuesRequest
+from kvscope.model.api import ChangedRun, EffectOf, ValuesRequest
 from kvscope.model.log import frames
 from kvscope.model.native import Native
 from kvscope.model.service import ModelService
@@ -87,6 +87,10 @@ def both(request: pytest.FixtureRequest, native: Native, tmp_path_factory: pytes
     write_grouped(folder / "a.gguf", request.param)
     service = ModelService(checkpoint_of(folder / "a.gguf", grouped=True), "cpu", native)
     return Both(service, packed_files(service.engine.transformer, folder), IDS, PROMPT)
+
+
+OF_LOGITS = 5e-4
+"""How much logits near 10 of two right implementations in float32 may differ, after many layers of random weights."""
 
 
 def arrays(tensors: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -175,8 +179,8 @@ def same_effects(both: Both, of: Any, answer: dict[str, Any], run: ChangedRun | 
     assert 1 <= count <= expected["count"] == answer["count"]
     while len(expected["effects"]) < count:
         expected["effects"] += both.service.effects(*arguments[:3], len(expected["effects"]))["effects"]
-    alike(answer["base"], expected["base"], where=of)
-    alike(answer["effects"], expected["effects"][:count], where=of)
+    alike(answer["base"], expected["base"], OF_LOGITS, where=of)
+    alike(answer["effects"], expected["effects"][:count], OF_LOGITS, where=of)
 
 
 @pytest.mark.parametrize("level", ["qkv", "block"])
@@ -256,7 +260,10 @@ REFUSED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("block", {"step": 0, "layer": 0, "position": PROMPT}, f"position is {PROMPT}; it must be from 0 to {PROMPT - 1}."),
     ("algebra", {"step": 0, "layer": 0, "head": 0}, "step is 0; it must be from 1 to 3."),
     ("effects", {"step": 0, "of": "heads", "first": 8}, "first is 8; it must be from 0 to 7."),
-    ("effects", {"step": 0, "of": "words"}, 'of is "words"; it must be one of heads, attention, mlp, layers, tokens.'),
+    (
+        *("effects", {"step": 0, "of": "words"}),
+        f'of is "words"; it must be one of {", ".join(get_args(EffectOf))}.',
+    ),
     ("candidates", {"step": 0, "text": ""}, "text is empty; it must have at least one character."),
     ("weights", {"layer": 0, "of": "attn.q", "index": 32}, "index is 32; it must be from 0 to 31."),
     ("matrix", {"layer": 0, "of": "attn.norm"}, "of is attn.norm, a vector; only a matrix can be drawn."),

@@ -129,7 +129,7 @@ def test_of_a_question_about_a_run(made: ModelService, steps: Steps, counted: Co
 def test_of_a_question_about_a_changed_run(made: ModelService, steps: Steps, counted: Count, name: str) -> None:
     """Its rows are changed with those of a second prompt, which are computed first."""
     ids = tuple(steps.before(0))
-    patch = Change(site="layer", op="patch", layer=1, source=TEXT)
+    patch = Change(site="mlp", op="patch", layer=1, source=TEXT)
     run = ChangedRun(tokens=ids, chat=False, changes=(patch,))
     made.changing._prepared.cache_clear()
     check_pieces(

@@ -1,6 +1,6 @@
 /**
  * How the next token changes if one part of the model is switched off, or one token is left out (docs/frames.md, On demand), as
- * kvscope/model/activations/effects.py.
+ * kvscope/model/activations/effects.py. Parts at one position, and rows other than zeros in place of a part's, need a server.
  *
  * A part that is off changes nothing before its layer: its pass begins there, with the rows of the step as it was. A token that is left
  * out changes nothing before its position.
@@ -16,13 +16,20 @@ import { observe, withRowsBefore } from "./rows.js";
 import { textBefore } from "./text.js";
 
 const SITES = { heads: "head", attention: "attention", mlp: "mlp", layers: "layer" };
+const AT = ["residual_at", "attention_at", "mlp_at"];
+const SWITCHES = ["zero", "mean", "resample", "reference"];
 /** An answer has as many parts as are computed in about so many milliseconds. */
 const MOST_MS = 100;
 
-/** `effects?step=&of=&first=0` */
-export function effects(engine, log, { step, of, first = 0 }) {
+/** `effects?step=&of=&first=0&switch=zero&foil=` */
+export function effects(engine, log, { step, of, first = 0, switch: by = "zero", foil = null }) {
   const { info, tokenizer } = engine;
-  oneOf("of", of, [...Object.keys(SITES), "tokens"]);
+  oneOf("of", of, [...Object.keys(SITES), "tokens", ...AT]);
+  oneOf("switch", by, SWITCHES);
+  if (by !== "zero" || AT.includes(of))
+    throw new Refused(409, msg`The model on this device does not compute this. It needs a server.`, {
+      field: "switch",
+    });
   const text = textBefore(engine, log, step);
   fewEnough(text.ids);
   if (of === "tokens" && text.ids.length === 1) {
@@ -31,17 +38,32 @@ export function effects(engine, log, { step, of, first = 0 }) {
   const count = of === "tokens" ? text.ids.length : info.layers * (of === "heads" ? info.heads : 1);
   among("first", first, count);
   const token = log.ids[text.ids.length];
+  if (foil === token) {
+    const detail = msg`foil is ${foil}, the step's own token; choose another token to compare it with.`;
+    throw new Refused(422, detail, { field: "foil" });
+  }
+  if (foil !== null) among("foil", foil, info.vocab);
   const asJson = ({ best, bestProb, ...rest }) => ({ ...rest, best: { ...tokenizer.token(best), prob: bestProb } });
   const started = performance.now();
   const base = baseOf(engine, text);
-  const compared = ({ logits, summary }) => asJson(comparison(base, logits, summary(0), token));
+  const against = foil ?? likeliestBut(base.logits, token);
+  const compared = ({ logits, summary }) => asJson(comparison(base, logits, summary(0), token, against));
   const all = (of === "tokens" ? withoutTokens : switchedOffParts)(
     { engine, text, base, of },
     { first, count, compared },
   );
   const ms = performance.now() - started;
-  const own = asJson(comparison(base, base.logits, base.summary, token));
-  return { value: { count, base: own, effects: all, ms } };
+  const own = asJson(comparison(base, base.logits, base.summary, token, against));
+  return {
+    value: { count, foil: tokenizer.token(against), base: own, other: null, effects: all, prompts: [], ms },
+  };
+}
+
+/** Returns the id of the largest logit but that of `token`. */
+function likeliestBut(logits, token) {
+  let best = token === 0 ? 1 : 0;
+  for (let id = 0; id < logits.length; id++) if (id !== token && logits[id] > logits[best]) best = id;
+  return best;
 }
 
 /** Returns the step as it was: the rows that enter each layer, and the last row's logits. */
@@ -105,7 +127,7 @@ function inTime(first, count, compute) {
 }
 
 /** Compares two next-token distributions: `kl` is Σ p · ln(p ÷ q) in nats, p being the base. */
-function comparison(base, logits, summary, token) {
+function comparison(base, logits, summary, token, foil) {
   const [baseSum, sum] = [logSumOf(base.summary), logSumOf(summary)];
   let kl = 0;
   for (let id = 0; id < logits.length; id++) {
@@ -113,5 +135,9 @@ function comparison(base, logits, summary, token) {
     kl += Math.exp(log) * (log - (logits[id] - sum));
   }
   const { best } = summary;
-  return { logprob: logits[token] - sum, kl: Math.max(0, kl), best, bestProb: Math.exp(logits[best] - sum) };
+  return {
+    ...{ logprob: logits[token] - sum, logit: logits[token] },
+    foil: { logprob: logits[foil] - sum, logit: logits[foil] },
+    ...{ kl: Math.max(0, kl), best, bestProb: Math.exp(logits[best] - sum) },
+  };
 }

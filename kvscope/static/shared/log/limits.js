@@ -7,7 +7,7 @@
 
 /**
  * @param {Limits} limits
- * @param {"run"|"beam"|"change"|"candidates"|"workload"|"share"|"question"|"vote"} thing
+ * @param {"run"|"beam"|"change"|"candidates"|"effects"|"workload"|"share"|"question"|"vote"} thing
  * @param {string} member
  * @returns {number[]} least and most, of a text in characters; empty in a saved file, which sends no requests
  */

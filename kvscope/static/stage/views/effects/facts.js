@@ -46,6 +46,102 @@ export function medianKl(effects) {
 }
 
 /**
+ * Returns the total effect of a part by a measure: positive where the part speaks for the step's token.
+ *
+ * @param {string} measure `kl`, `probability` or `difference`: KL divergence, never negative; ln of the token's probability; the token's logit less
+ *   the foil's. The last two: as it was less as it became
+ * @returns {number|null} null if the answer lacks the logits, as one that was stored by an earlier version does
+ */
+export function totalOf(measure, base, effect) {
+  if (measure === "kl") return effect.kl;
+  if (measure === "probability") return base.logprob - effect.logprob;
+  const [before, after] = [differenceOf(base), differenceOf(effect)];
+  return before === null || after === null ? null : before - after;
+}
+
+const differenceOf = ({ logit, foil }) => (foil ? logit - foil.logit : null);
+
+/** @returns {number} the direct effect, of shares as the contract has them: on the token's logit, less the foil's or the mean of all */
+export function directOf(measure, [token, foil, mean]) {
+  return token - (measure === "difference" ? foil : mean);
+}
+
+/** Least change between two prompts, in nats or logits, of which a share is worth stating. */
+const LEAST_CHANGE = 0.1;
+
+/**
+ * Returns how much of the change from this prompt to the other one a patch makes: 0 as here, 1 as there.
+ *
+ * @returns {number|null} null if the prompts hardly differ by this measure, or it has no sign
+ */
+export function shareOfChange(measure, base, other, effect) {
+  if (measure === "kl" || !other) return null;
+  const whole = totalOf(measure, base, other);
+  return whole === null || Math.abs(whole) < LEAST_CHANGE ? null : (totalOf(measure, base, effect) ?? 0) / whole;
+}
+
+/** @returns {number[]} the numbers of the parts, the largest effect of either sign first */
+export function byStrength(values) {
+  return values.map((_, at) => at).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+}
+
+/** @returns {number} the largest effect, whatever its sign */
+export const strongest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
+
+/** @returns {number} 0…255: the shade of an effect with a sign; 128 is none (√ scale) */
+export function signedShade(value, largest) {
+  return Math.round(127.5 + 127.5 * Math.sign(value) * Math.sqrt(largest > 0 ? Math.abs(value) / largest : 0));
+}
+
+/** @returns {number|null} Spearman's rank correlation, ties with their mean rank; null if all numbers of a list are equal */
+export function spearman(a, b) {
+  const [x, y] = [ranksOf(a), ranksOf(b)];
+  const middle = (a.length - 1) / 2;
+  let [both, own, others] = [0, 0, 0];
+  for (let at = 0; at < a.length; at++) {
+    both += (x[at] - middle) * (y[at] - middle);
+    own += (x[at] - middle) ** 2;
+    others += (y[at] - middle) ** 2;
+  }
+  return own && others ? both / Math.sqrt(own * others) : null;
+}
+
+function ranksOf(values) {
+  const order = values.map((_, at) => at).sort((a, b) => values[a] - values[b]);
+  const ranks = new Array(values.length);
+  for (let from = 0; from < order.length; ) {
+    let end = from + 1;
+    while (end < order.length && values[order[end]] === values[order[from]]) end++;
+    for (let at = from; at < end; at++) ranks[order[at]] = (from + end - 1) / 2;
+    from = end;
+  }
+  return ranks;
+}
+
+/** How many of the strongest parts are compared. */
+export const TOP = 5;
+
+/** @returns {{rho: number|null, shared: number}} how far two lists of effects agree: by strength, whatever the sign, and of the `TOP` strongest how many both have */
+export function agreement(a, b) {
+  const top = new Set(byStrength(a).slice(0, TOP));
+  const shared = byStrength(b)
+    .slice(0, TOP)
+    .filter((at) => top.has(at)).length;
+  return { rho: spearman(a.map(Math.abs), b.map(Math.abs)), shared };
+}
+
+/** Shares of the largest effect that count as large and as small. */
+export const LARGE = 0.25;
+export const SMALL = 0.05;
+
+/** @returns {"indirect"|"compensated"|null} large in all and small directly, or the reverse; of the largest of each */
+export function standing(total, direct, { totals, directs }) {
+  const [all, own] = [Math.abs(total) / (totals || 1), Math.abs(direct) / (directs || 1)];
+  if (all >= LARGE && own <= SMALL) return "indirect";
+  return own >= LARGE && all <= SMALL ? "compensated" : null;
+}
+
+/**
  * Compares where heads look with what they change.
  *
  * @param {{share: number}[]} looks

@@ -10,8 +10,8 @@ const UNDER = 20;
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] };
 
 /** @returns {Object} where cells are, in the units of the drawing */
-export function gridOf(layers, columns) {
-  const width = Math.min(CELL.widest, ROOM.across / columns);
+export function gridOf(layers, columns, across = ROOM.across) {
+  const width = Math.min(CELL.widest, across / columns);
   const height = Math.min(CELL.highest, Math.max(CELL.least, ROOM.down / layers)) + CELL.gap;
   return {
     width,
@@ -24,8 +24,10 @@ export function gridOf(layers, columns) {
 }
 
 /**
+ * `across`: the widest that all cells are together
+ *
  * @param {{layers: number, columns: number, name: string, headings: string[], colour: (at: number) => string|null, title: (at: number) => string,
- *   selected: number|null, marked: number[], onSelect: (at: number) => void, callouts: {at: number, text: string, row: number}[]}} props cells count layer by
+ *   selected: number|null, marked: number[], onSelect: (at: number) => void, callouts: {at: number, text: string, row: number}[], across?: number}} props cells count layer by
  *   layer; `colour` null: not known yet; `row` of a callout: where its text stands, in rows from the top
  */
 export function Grid({
@@ -39,9 +41,10 @@ export function Grid({
   marked = [],
   onSelect,
   callouts = [],
+  across = undefined,
 }) {
   const ref = useRef(null);
-  const grid = gridOf(layers, columns);
+  const grid = gridOf(layers, columns, across);
   const every = Math.ceil(5 / Math.max(1, Math.floor(grid.height / 12)));
   const beside = callouts.length ? 160 : 4;
   const move = (event) => {

@@ -1,117 +1,240 @@
-/** How the next token changes without each head, beside where each head looks. */
+/** How the next token changes without each head, beside where each head looks and what it writes itself. */
 
 import { html } from "htm/preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { percent, quoted } from "../../../shared/facts/format.js";
-import { Table } from "../../../shared/ui/table.js";
-import { Token } from "../../../shared/ui/token.js";
+import { modelFor } from "../../../shared/facts/saved-session.js";
+import { useExact } from "../../../shared/loading/use-exact.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
-import { HEADS_OFF } from "../../state/effects.js";
-import { apart, compared, looksOf, ranked, shadeOf } from "./facts.js";
+import { choiceOf, effectsOf, HEADS_OFF, howOf } from "../../state/effects.js";
+import {
+  agreement,
+  apart,
+  byStrength,
+  compared,
+  directOf,
+  looksOf,
+  shadeOf,
+  signedShade,
+  standing,
+  strongest,
+  TOP,
+  totalOf,
+} from "./facts.js";
 import { Grid, gridOf } from "./grid.js";
+import { HeadTable } from "./head-table.js";
 import { Measured } from "./measured.js";
+import { SCATTER_SAYS, Scatter } from "./scatter.js";
 import { useEffects } from "./use-effects.js";
-import { becomes, comparisonSentences, distance, effectSentence, effectTitle, headName } from "./words.js";
+import {
+  agreementSentence,
+  becomes,
+  comparisonSentences,
+  distance,
+  effectSentence,
+  effectTitle,
+  headName,
+  SWITCHES,
+  signed,
+} from "./words.js";
 
 const CALLOUTS = 3;
-const LISTED = 6;
+const LABELLED = 4;
+
+/** What the second map can show. */
+const COLOURS = [
+  { by: "total", name: msg`total effect` },
+  { by: "direct", name: msg`direct effect` },
+  { by: "previous", name: msg`previous-token score` },
+  { by: "induction", name: msg`induction score` },
+];
 
 export function HeadsPart({ state, client, dispatch, step }) {
-  const { run, readiness, selection } = state;
+  const { run, selection } = state;
   const { heads, layers } = run;
-  const theme = useTheme();
-  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
-  const { effects, base, largest, status } = measurement;
+  const choice = choiceOf(state);
+  const { measure } = choice;
+  const how = howOf(choice);
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF, how });
+  const { effects, base, status } = measurement;
   const looks = useMemo(() => looksOf(run, step), [run, step]);
-  const order = useMemo(() => ranked(effects), [effects]);
+  const totals = useMemo(() => effects.map((each) => totalOf(measure, base, each)), [effects, base, measure]);
   const done = status === "done";
-  const { token } = run.steps[step].data;
-  const sentences = useMemo(
-    () =>
-      done
-        ? comparisonSentences(compared(looks, effects, base), looks, effects, base, {
-            heads,
-            tokens: run.tokens,
-            token,
-          })
-        : [],
-    [done, looks, effects, base, token],
+  const computes = done && modelFor(run, state.readiness) === "ready";
+  const foil = choice.foil === null ? {} : { foil: choice.foil };
+  const direct = useExact(client.ask("direct"), computes ? { run: run.id, step, ...foil } : null);
+  const patterns = useExact(client.ask("patterns"), computes ? { run: run.id } : null).values;
+  const directs = useMemo(
+    () => direct.values?.heads.map((each) => directOf(measure, each)) ?? null,
+    [direct.values, measure],
   );
   const selected = selection.layer * heads + selection.head;
   const select = (at, more = {}) =>
     dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, ...more } });
-  const headings = Array.from({ length: heads }, (_, head) => (heads <= 16 ? String(head) : ""));
+  const { token } = run.steps[step].data;
   const shared = {
-    layers,
-    columns: heads,
-    headings,
+    run,
+    step,
+    token,
+    looks,
+    measurement,
+    totals,
+    directs,
+    patterns,
+    measure,
     selected,
-    onSelect: (at) => select(at),
-    marked: done ? order.slice(0, CALLOUTS) : [],
+    onSelect: select,
+  };
+  const lacks = done && totals[0] === null;
+  const first =
+    done &&
+    comparisonSentences(compared(looks, effects, base), looks, effects, base, {
+      heads,
+      tokens: run.tokens,
+      token,
+    });
+  const largest = lacks ? 0 : byStrength(totals)[0];
+  const findings = first ? first.slice(1).filter((_, at) => at !== 1) : [];
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${state.readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
+    ${lacks && html`<p class="effect-picked" role="status">${msg`This stored answer has no logits. Choose a foil, or another measure.`}</p>`}
+    ${done && html`<p class="effect-headline">${first[0]} ${effectSentence(headName(largest, heads), token, base, effects[largest])}</p>`}
+    ${
+      effects[selected] &&
+      html`<p class="effect-picked" role="status">${!(done && selected === largest) && effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
+      <button type="button" class="button small" onClick=${() => select(selected, { view: "head" })}>${msg`Open this head`}</button></p>`
+    }
+    <${Maps} ...${shared} done=${done && !lacks} />
+    ${direct.status === "failed" && html`<p class="muted small" role="status">${msg`Direct effects:`} ${direct.problem.detail || direct.problem.title}</p>`}
+    ${done && !lacks && html`<${HeadTable} ...${shared} />`}
+    ${done && html`<ul class="effect-findings is-wide">${[...(lacks ? [] : agreements(state, { run, step, choice, totals, directs })), ...findings].map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}`;
+}
+
+/** Where heads look, what they change, and both kinds of effects against each other. */
+function Maps({
+  run,
+  step: _,
+  token,
+  looks,
+  measurement,
+  totals,
+  directs,
+  patterns,
+  measure,
+  selected,
+  onSelect,
+  done,
+}) {
+  const { heads, layers } = run;
+  const { effects, base } = measurement;
+  const theme = useTheme();
+  const [wanted, setWanted] = useState("total");
+  const by =
+    wanted === "direct" && !directs
+      ? "total"
+      : wanted in (patterns ?? {}) || ["total", "direct"].includes(wanted)
+        ? wanted
+        : "total";
+  const values = by === "total" ? totals : by === "direct" ? directs : patterns[by];
+  const largest = strongest(values);
+  const order = done ? byStrength(totals) : [];
+  const headings = Array.from({ length: heads }, (_, head) => (heads <= 16 ? String(head) : ""));
+  const marked = order.slice(0, CALLOUTS);
+  const common = { layers, columns: heads, headings, selected, onSelect: (at) => onSelect(at), marked };
+  const grid = gridOf(layers, heads);
+  const rows = apart(
+    marked.map((at) => layers - 1 - Math.floor(at / heads)),
+    Math.ceil(18 / grid.height),
+    layers,
+  );
+  const label = (at) => `L${Math.floor(at / heads)} h${at % heads}`;
+  const callouts = marked.map((at, place) => ({
+    at,
+    row: rows[place],
+    text: `${label(at)}  ${becomes(base, effects[at])}`,
+  }));
+  const hasSign = (by === "total" && measure !== "kl") || by === "direct";
+  const colour = (at) => {
+    const value = values[at];
+    if (value === null || value === undefined) return null;
+    return hasSign
+      ? theme.signed.css[signedShade(value, largest)]
+      : theme.attentionNow.css[shadeOf({ kl: value }, largest)];
+  };
+  const title = (at) => {
+    const name = effectTitle(headName(at, heads), token, base, effects[at]);
+    return directs ? msg`${name}, direct ${signed(directs[at])}` : name;
   };
   const lookTitle = (at) =>
     looks[at].key === null
       ? headName(at, heads)
       : msg`${headName(at, heads)}: ${percent(looks[at].share, 0)} on ${quoted(run.tokens[looks[at].key])}`;
-  const grid = gridOf(layers, heads);
-  const rows = apart(
-    order.slice(0, CALLOUTS).map((at) => layers - 1 - Math.floor(at / heads)),
-    Math.ceil(18 / grid.height),
-    layers,
-  );
-  const callouts = order.slice(0, CALLOUTS).map((at, place) => ({
-    at,
-    row: rows[place],
-    text: `L${Math.floor(at / heads)} h${at % heads}  ${becomes(base, effects[at])}`,
-  }));
-  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
-    ${done && html`<p class="effect-headline">${sentences[0]}</p>`}
+  const colours = COLOURS.filter((each) => each.by === "total" || (each.by === "direct" ? directs : patterns));
+  return html`<div class="effect-maps">
+    <figure>
+      <figcaption><b>${msg`Where the newest token looks`}</b></figcaption>
+      <${Grid} ...${common} name=${msg`Where the newest token looks`} title=${lookTitle} colour=${(at) => theme.attention.css[Math.round(255 * Math.sqrt(looks[at].share))]} />
+      <p class="muted small">${msg`largest weight on any token but the first, 0 to 100 % (√ scale)`}</p>
+    </figure>
+    <figure>
+      <figcaption class="line"><b>${msg`What each head changes`}</b>${
+        done &&
+        html`<select aria-label=${msg`Colour of the map`} value=${by} onChange=${(event) => setWanted(event.target.value)}>${colours.map((each) => html`<option key=${each.by} value=${each.by}>${each.name}</option>`)}</select>`
+      }</figcaption>
+      <${Grid} ...${common} name=${msg`What changes when the head is off`} title=${title} callouts=${done ? callouts : []} colour=${colour} />
+      <p class="muted small">${scaleSays(by, measure, largest, effects.length)}</p>
+    </figure>
     ${
-      effects[selected] &&
-      html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
-      <button type="button" class="button small" onClick=${() => select(selected, { view: "head" })}>${msg`Open this head`}</button></p>`
+      done &&
+      directs &&
+      html`<figure>
+        <figcaption><b>${msg`Total against direct effect`}</b></figcaption>
+        <${Scatter} totals=${totals} directs=${directs} name=${msg`Total against direct effect of each head`} across=${measure === "difference" ? msg`direct: logit of token − foil` : msg`direct: logit of token − mean logit`} up=${measure === "kl" ? msg`total: KL, nats` : measure === "difference" ? msg`total: logit difference` : msg`total: ln p, nats`}
+          title=${title} selected=${selected} onSelect=${onSelect} kinds=${kindsOf(totals, directs)} labelled=${labelledOf(totals, directs).map((at) => ({ at, text: label(at) }))} />
+        <p class="muted small effect-says">${SCATTER_SAYS}</p>
+      </figure>`
     }
-    <div class="effect-maps">
-      <figure>
-        <figcaption><b>${msg`Where the newest token looks`}</b></figcaption>
-        <${Grid} ...${shared} name=${msg`Where the newest token looks`} title=${lookTitle} colour=${(at) => theme.attention.css[Math.round(255 * Math.sqrt(looks[at].share))]} />
-        <p class="muted small">${msg`largest weight on any token but the first, 0 to 100 % (√ scale)`}</p>
-      </figure>
-      <figure>
-        <figcaption><b>${msg`What changes when the head is off`}</b></figcaption>
-        <${Grid} ...${shared} name=${msg`What changes when the head is off`} title=${(at) => effectTitle(headName(at, heads), token, base, effects[at])} callouts=${done ? callouts : []}
-          colour=${(at) => (effects[at] ? theme.attentionNow.css[shadeOf(effects[at], largest)] : null)} />
-        <p class="muted small">${
-          effects.length
-            ? msg`distance of the next token’s distribution (KL), 0 to ${distance(largest)} (√ scale)`
-            : msg`Nothing is measured yet. A head that is off gives zeros to every token.`
-        }</p>
-      </figure>
-      ${done && html`<ul class="effect-findings">${sentences.slice(1).map((sentence) => html`<li key=${sentence}>${sentence}</li>`)}</ul>`}
-    </div>
-    ${done && html`<${Largest} ...${{ run, looks, effects, base, token, order, heads, onSelect: select }} />`}`;
+  </div>`;
 }
 
-function Largest({ run, looks, effects, base, token, order, heads, onSelect }) {
-  const name = msg`Heads with the largest effect`;
-  return html`<${Table} name=${name} caption=${html`<span class="muted small">${name}</span>`}
-    columns=${[
-      { head: msg`head` },
-      { head: msg`looks at`, words: true },
-      { head: quoted(token) },
-      { head: msg`distance` },
-      { head: msg`likeliest then`, words: true },
-    ]}
-    rows=${order.slice(0, LISTED).map((at) => ({
-      key: at,
-      head: html`<button type="button" class="button small" onClick=${() => onSelect(at)}>L${Math.floor(at / heads)} h${at % heads}</button>`,
-      cells: [
-        looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`,
-        becomes(base, effects[at]),
-        distance(effects[at].kl),
-        html`<${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}`,
-      ],
-    }))}
-  />`;
+/** The strongest of either effect. */
+const labelledOf = (totals, directs) => [
+  ...new Set([totals, directs].flatMap((each) => byStrength(each).slice(0, LABELLED / 2))),
+];
+
+function kindsOf(totals, directs) {
+  const most = { totals: strongest(totals), directs: strongest(directs) };
+  return totals.map((total, at) => standing(total, directs[at], most));
+}
+
+function scaleSays(by, measure, largest, count) {
+  if (by === "previous")
+    return msg`mean weight on the token before, on random tokens, 0 to ${percent(largest, 0)} (√ scale)`;
+  if (by === "induction")
+    return msg`mean weight on the token that followed the same one before, on repeated random tokens, 0 to ${percent(largest, 0)} (√ scale)`;
+  if (by === "direct")
+    return msg`direct logit effect, −${signed(largest).slice(1)} to ${signed(largest)} logits (√ scale; green: for the token, pink: against it), the norm’s scale held fixed`;
+  if (!count) return msg`Nothing is measured yet. A head that is off gives other rows to every token.`;
+  return measure === "kl"
+    ? msg`distance of the next token’s distribution (KL), 0 to ${distance(largest)} (√ scale)`
+    : msg`total effect, −${signed(largest).slice(1)} to ${signed(largest)} (√ scale); green, above 0: the head speaks for the token; pink: against it`;
+}
+
+/** Returns how far the measurements that exist agree on this prompt: of the other switches with this one, and of direct with total effects. */
+function agreements(state, { run, step, choice, totals, directs }) {
+  const own = SWITCHES.find(({ by }) => by === choice.switch).name;
+  const top = Math.min(TOP, totals.length);
+  const others = SWITCHES.filter(({ by }) => by !== choice.switch).flatMap(({ by, name }) => {
+    const { status, effects, base } = effectsOf(state, { run: run.id, step, kinds: HEADS_OFF, how: howOf(choice, by) });
+    if (status !== "done") return [];
+    const values = effects.map((each) => totalOf(choice.measure, base, each) ?? 0);
+    return [agreementSentence(msg`Replaced by ${own}`, msg`by ${name}`, agreement(totals, values), top)];
+  });
+  const direct = directs
+    ? [agreementSentence(msg`Total effect`, msg`direct effect`, agreement(totals, directs), top)]
+    : [];
+  const hint = others.length
+    ? []
+    : [msg`Choose another replacement above and measure again to see how far the two agree on this prompt.`];
+  return [...direct, ...others, ...hint];
 }

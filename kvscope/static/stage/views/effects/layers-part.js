@@ -2,13 +2,16 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { modelFor } from "../../../shared/facts/saved-session.js";
+import { useExact } from "../../../shared/loading/use-exact.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
-import { shadeOf } from "./facts.js";
+import { choiceOf, howOf } from "../../state/effects.js";
+import { directOf, shadeOf, signedShade, strongest, totalOf } from "./facts.js";
 import { Grid } from "./grid.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
-import { effectSentence, effectTitle } from "./words.js";
+import { amount, effectSentence, effectTitle, signed } from "./words.js";
 
 const KINDS = [
   { of: "attention", heading: msg`attention`, name: (layer) => msg`the attention of layer ${layer}` },
@@ -21,18 +24,38 @@ const ALL = KINDS.map(({ of }) => of);
 export function LayersPart({ state, client, dispatch, step }) {
   const { run, readiness } = state;
   const theme = useTheme();
-  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: ALL });
+  const choice = choiceOf(state);
+  const { measure } = choice;
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: ALL, how: howOf(choice) });
   const [selected, setSelected] = useState(null);
-  const { effects, base, largest } = measurement;
-  const effectAt = (at) => effects[(at % KINDS.length) * run.layers + Math.floor(at / KINDS.length)];
+  const { effects, base, status } = measurement;
+  const values = effects.map((each) => totalOf(measure, base, each) ?? 0);
+  const largest = strongest(values);
+  const computes = status === "done" && modelFor(run, readiness) === "ready";
+  const foil = choice.foil === null ? {} : { foil: choice.foil };
+  const { values: direct } = useExact(client.ask("direct"), computes ? { run: run.id, step, ...foil } : null);
+  /** Of a whole layer, the sum of its halves. */
+  const directAt = (at) => {
+    const layer = Math.floor(at / KINDS.length);
+    const [attention, mlp] = [direct.attention, direct.mlp].map((half) => directOf(measure, half[layer]));
+    return [attention, mlp, attention + mlp][at % KINDS.length];
+  };
+  const placeOf = (at) => (at % KINDS.length) * run.layers + Math.floor(at / KINDS.length);
+  const effectAt = (at) => effects[placeOf(at)];
   const nameAt = (at) => KINDS[at % KINDS.length].name(Math.floor(at / KINDS.length));
   const { token } = run.steps[step].data;
   const title = (at) => effectTitle(nameAt(at), token, base, effectAt(at));
-  const colour = (at) => (effectAt(at) ? theme.attentionNow.css[shadeOf(effectAt(at), largest)] : null);
+  const colour = (at) => {
+    if (!effectAt(at)) return null;
+    const value = values[placeOf(at)];
+    return measure === "kl"
+      ? theme.attentionNow.css[shadeOf({ kl: value }, largest)]
+      : theme.signed.css[signedShade(value, largest)];
+  };
   return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each layer and half`} name=${msg`Layers switched off`} />
     <figure class="effect-layers">
       <${Grid} layers=${run.layers} columns=${KINDS.length} name=${msg`What changes when a layer is off`} headings=${KINDS.map(({ heading }) => heading)}
         colour=${colour} title=${title} selected=${selected} onSelect=${setSelected} />
     </figure>
-    ${selected !== null && effectAt(selected) && html`<p class="effect-picked" role="status">${effectSentence(nameAt(selected), token, base, effectAt(selected))}</p>`}`;
+    ${selected !== null && effectAt(selected) && html`<p class="effect-picked" role="status">${effectSentence(nameAt(selected), token, base, effectAt(selected))} ${msg`Total effect: ${amount(measure, values[placeOf(selected)])}.`}${direct && ` ${msg`Direct effect: ${signed(directAt(selected))} logits, the norm’s scale held fixed.`}`}</p>`}`;
 }

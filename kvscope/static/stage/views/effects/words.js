@@ -16,6 +16,54 @@ export function distance(kl) {
   return kl >= 0.0005 ? fixed(kl, 3) : "<0.001";
 }
 
+/** The switches and measures, as the reader chooses them. */
+export const SWITCHES = [
+  {
+    by: "zero",
+    name: msg`zeros`,
+    says: msg`The part gives zeros to every row. A model never saw zeros there, so this can break more than the part’s own work.`,
+  },
+  {
+    by: "mean",
+    name: msg`its mean over this prompt`,
+    says: msg`The part gives every row the mean of its own rows in this prompt: what it says about single tokens is gone, what it says everywhere stays.`,
+  },
+  {
+    by: "resample",
+    name: msg`its rows from another prompt`,
+    says: msg`The part gives each row what it gave at the same position of another prompt. What both prompts share stays; only what differs shows.`,
+  },
+  {
+    by: "reference",
+    name: msg`its mean over a reference set`,
+    says: msg`The part gives every row the mean of its rows in several other prompts, the first row of each included.`,
+  },
+];
+
+export const MEASURES = [
+  { measure: "kl", name: msg`whole distribution (KL)`, unit: msg`nats` },
+  { measure: "probability", name: msg`probability of the token (ln)`, unit: msg`nats` },
+  { measure: "difference", name: msg`logit difference to a foil`, unit: msg`logits` },
+];
+
+/** @returns {string} an effect by a measure; a distance has no sign */
+export function amount(measure, value) {
+  if (value === null || value === undefined) return "–";
+  return measure === "kl" ? distance(value) : signed(value);
+}
+
+/** @returns {string} a number with its sign */
+export function signed(value) {
+  return `${value < 0 ? "−" : "+"}${fixed(Math.abs(value), 2)}`;
+}
+
+/** @returns {string} how far two lists of effects agree; `rho` null: one list is all alike */
+export function agreementSentence(one, other, { rho, shared }, top) {
+  if (rho === null)
+    return msg`${one} and ${other}: all values of one of them are equal, so there is no rank correlation.`;
+  return msg`${one} and ${other}: rank correlation (Spearman, by size) ${signed(rho)}; ${shared} of the ${top} largest are the same heads.`;
+}
+
 /** @returns {string} the probability of the step's token before and after */
 export function becomes(base, effect) {
   return `${chance(base.logprob)} → ${chance(effect.logprob)}`;

@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  agreement,
   apart,
+  byStrength,
   compared,
   depth,
+  directOf,
   looksOf,
   medianKl,
   ranked,
+  shareOfChange,
+  signedShade,
+  spearman,
+  standing,
+  totalOf,
 } from "../../../../../kvscope/static/stage/views/effects/facts.js";
 import { becomes, chance, effectSentence } from "../../../../../kvscope/static/stage/views/effects/words.js";
 import { pluck } from "../../../support/lists.js";
@@ -68,4 +76,64 @@ test("a sentence has the numbers of its effect", () => {
   assert.match(sentence, /layer 1, head 2.*Paris.*80.*4\.0.*the/);
   const up = effectSentence("layer 1, head 2", token("Paris", 1), base, effect(1, SAME, 0.9));
   assert.match(up, /rises from 80.*90/);
+});
+
+const rated = (logprob, logit, foil) => ({ kl: 0.7, logprob, logit, foil: { logit: foil, logprob: -1 } });
+
+test("a total effect is above 0 where the part speaks for the token, by every measure with a sign", () => {
+  const [as, without] = [rated(-0.5, 9, 4), rated(-2, 7, 5)];
+  const by = (measure) => totalOf(measure, as, without);
+  assert.deepEqual([by("kl"), by("probability"), by("difference")], [0.7, 1.5, 3]);
+  assert.ok(totalOf("difference", without, as) < 0);
+  // An answer that an earlier version stored has no logits.
+  assert.equal(totalOf("difference", effect(0), effect(1)), null);
+  assert.equal(totalOf("kl", effect(0), effect(1)), 1);
+});
+
+test("a direct effect is on the token's logit less the foil's, or less the mean of all", () => {
+  assert.deepEqual([directOf("difference", [3, 1, 0.5]), directOf("kl", [3, 1, 0.5])], [2, 2.5]);
+});
+
+test("a patch makes a share of the change to the other prompt, where the two differ", () => {
+  const [here, there, patched] = [rated(-0.5, 9, 4), rated(-4, 3, 8), rated(-1, 6, 6)];
+  assert.equal(shareOfChange("difference", here, there, patched), 0.5);
+  assert.deepEqual(
+    [shareOfChange("difference", here, there, here), shareOfChange("difference", here, there, there)],
+    [0, 1],
+  );
+  assert.equal(shareOfChange("kl", here, there, patched), null);
+  assert.equal(shareOfChange("difference", here, rated(-0.5, 9, 3.95), patched), null);
+});
+
+test("rank correlation is Spearman's, ties with their mean rank", () => {
+  assert.equal(spearman([1, 2, 3, 4], [10, 20, 30, 40]), 1);
+  assert.equal(spearman([1, 2, 3, 4], [4, 3, 2, 1]), -1);
+  // scipy.stats.spearmanr([1, 2, 2, 3], [1, 3, 2, 4]).statistic
+  assert.ok(Math.abs(spearman([1, 2, 2, 3], [1, 3, 2, 4]) - 0.9486832980505138) < 1e-12);
+  assert.equal(spearman([1, 1, 1], [1, 2, 3]), null);
+});
+
+test("two lists agree by size, whatever the sign", () => {
+  assert.deepEqual(byStrength([1, -3, 2]), [1, 2, 0]);
+  const one = [9, -8, 7, 6, 5, 0.1, 0.2];
+  assert.deepEqual(
+    agreement(
+      one,
+      one.map((each) => -each),
+    ),
+    { rho: 1, shared: 5 },
+  );
+  assert.equal(agreement(one, [0.1, 8, 7, 6, 5, 9, 0.2]).shared, 4);
+});
+
+test("an indirect head has a large total and a small direct effect, a compensated one the reverse", () => {
+  const most = { totals: 2, directs: 4 };
+  assert.deepEqual(
+    [standing(-1, 0.1, most), standing(0.05, -2, most), standing(1, 2, most), standing(0, 0, most)],
+    ["indirect", "compensated", null, null],
+  );
+});
+
+test("a shade with a sign is in the middle for nothing", () => {
+  assert.deepEqual([signedShade(0, 4), signedShade(4, 4), signedShade(-4, 4), signedShade(0, 0)], [128, 255, 0, 128]);
 });

@@ -1,0 +1,65 @@
+/** The heads with the largest effects, in all or directly, with what each of them looks at. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { fixed, percent, quoted } from "../../../shared/facts/format.js";
+import { Table } from "../../../shared/ui/table.js";
+import { Token } from "../../../shared/ui/token.js";
+import { msg } from "../../../shared/words/msg.js";
+import { byStrength, LARGE, SMALL, standing, strongest } from "./facts.js";
+import { amount, becomes, signed } from "./words.js";
+
+const LISTED = 8;
+const STANDINGS = { indirect: msg`indirect`, compensated: msg`compensated` };
+
+export function HeadTable({ run, token, looks, measurement, totals, directs, patterns, measure, onSelect }) {
+  const { heads } = run;
+  const cap = run.open.model.logit_cap
+    ? `${msg`This model then caps its logits, so that a share of a large logit moves it by less.`} `
+    : "";
+  const { effects, base } = measurement;
+  const [wanted, setWanted] = useState("total");
+  const by = directs ? wanted : "total";
+  const order = byStrength(by === "direct" ? directs : totals);
+  const most = { totals: strongest(totals), directs: strongest(directs ?? []) };
+  const name = msg`Heads with the largest effect`;
+  const caption = html`<span class="line on-line small">${name}${
+    directs &&
+    html` <label class="line muted">${msg`by`}
+      <select value=${by} onChange=${(event) => setWanted(event.target.value)}><option value="total">${msg`total effect`}</option><option value="direct">${msg`direct effect`}</option></select>
+    </label>`
+  }</span>`;
+  const row = (at) => ({
+    key: at,
+    head: html`<button type="button" class="button small" onClick=${() => onSelect(at)}>L${Math.floor(at / heads)} h${at % heads}</button>`,
+    cells: [
+      looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`,
+      becomes(base, effects[at]),
+      amount(measure, totals[at]),
+      ...(directs ? [signed(directs[at]), STANDINGS[standing(totals[at], directs[at], most)] ?? ""] : []),
+      ...(patterns ? [fixed(patterns.previous[at], 2), fixed(patterns.induction[at], 2)] : []),
+      html`<${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}`,
+    ],
+  });
+  return html`<${Table} name=${name} caption=${caption}
+      columns=${[
+        { head: msg`head` },
+        { head: msg`looks at`, words: true },
+        { head: quoted(token) },
+        { head: measure === "kl" ? msg`distance` : msg`total` },
+        directs && { head: msg`direct` },
+        directs && { head: "", words: true },
+        patterns && { head: msg`previous`, title: msg`previous-token score` },
+        patterns && { head: msg`induction`, title: msg`induction score` },
+        { head: msg`likeliest then`, words: true },
+      ]}
+      rows=${order.slice(0, LISTED).map(row)}
+    />
+    ${
+      directs &&
+      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Indirect: at least ${percent(LARGE, 0)} of the largest total, at most ${percent(SMALL, 0)} of the largest direct effect; compensated: the reverse.`}${
+        patterns &&
+        ` ${msg`Previous and induction: mean attention weight, on ${patterns.length} random tokens read twice, to the token before, and in the second reading to the token that followed the same one in the first.`}`
+      }</p>`
+    }`;
+}
