@@ -81,7 +81,7 @@ _MODULES = {
 """The names in families that do not use Llama's names."""
 _BASES = {"gpt2": "transformer.", "gpt_neox": "gpt_neox."}
 """What the names begin with in a whole model, if that is not `model.` …"""
-_HEADS = {"gpt_neox": "embed_out.weight"}
+HEADS = {"gpt_neox": "embed_out.weight"}
 """… and the name of its head, if that is not `lm_head.weight`."""
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 """GPT-2 stores these as [in, out]."""
@@ -221,7 +221,7 @@ class _Tensors:
         The embedding's name shows the prefix: usually `model.`; empty if the model was saved without its head; longer
         if it was part of another model or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`.
         """
-        usual, head = _BASES.get(self.config.arch, "model."), _HEADS.get(self.config.arch, "lm_head.weight")
+        usual, head = _BASES.get(self.config.arch, "model."), HEADS.get(self.config.arch, "lm_head.weight")
         embed = _MODULES.get(self.config.arch, _LLAMA_MODULES)["embed"] + ".weight"
         prefixes = [name.removesuffix(embed) for name in self._handles if f".{name}".endswith(f".{embed}")]
         base = prefixes[0] if len(prefixes) == 1 else usual

@@ -16,8 +16,10 @@ from torch import Tensor, nn
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import Checkpoint
-from kvscope.model.checkpoint.hf_folder import FolderModel, read_tensors
+from kvscope.model.checkpoint.hf_folder import HEADS, FolderModel, read_tensors
 
+_HEAD = "lm_head.weight"
+"""The name of the LM head in memory; files of some families have another."""
 _JOINED_EXPERTS = "mlp.experts.gate_up_proj"
 """The end of the name of all experts' weights in one tensor, in memory only: files have each expert's."""
 
@@ -50,7 +52,10 @@ def take_over(
         message = f"tokenizer has {len(tokenizer):,} tokens, and the model's embedding {rows:,} rows;"
         message += " pass the model's own."
         raise Refused("tokenizer", message, limit=rows)
-    tensors = module.state_dict()
+    tensors = dict(module.state_dict())
+    head = HEADS.get(module.config.model_type)
+    if head and _HEAD in tensors:
+        tensors[head] = tensors.pop(_HEAD)
     if strange := next((name for name, each in tensors.items() if each.device.type == "meta"), None):
         raise Refused("model", f"model has no weights in memory: {strange} is on the meta device. Load it completely.")
     kind = type(module).__name__
