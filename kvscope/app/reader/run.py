@@ -18,6 +18,7 @@ from kvscope.model.api import EffectOf
 from kvscope.model.log import reader
 from kvscope.model.log.frames import BadFrame, join, tensors
 from kvscope.model.log.reader import LogReader
+from kvscope.model.log.schema import rows_of
 from kvscope.model.work_folder import whole_file
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Run:
         [queries, keys], output [queries, width]. The model computes them. In step 0 queries are the whole prompt.
         """
         live = self._at(step, layer, head)
-        first = self.log.prompt_length + step - 1 if step else 0
+        first = rows_of(self.log.prompt_length, step).start
         return _tensors(live.asks("head", live.ids(step), first, layer, head))
 
     def block(self, step: int, layer: int, position: int | None = None) -> dict[str, np.ndarray]:

@@ -17,6 +17,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from kvscope.model.activations.effects import likeliest_but
 from kvscope.model.activations.observe import observe
 from kvscope.model.activations.shards import change_of
 from kvscope.model.engine.engine import Engine
@@ -37,6 +38,7 @@ class Replaced(ValueError):
 class Direct:
     """Shares of three logits: of the step's token, of the foil, and the mean of all; each row is [3], in that order."""
 
+    foil: int
     logits: list[float]
     """The model's own, before the cap of a model that caps its logits: a cap is not linear."""
     heads: list[list[float]]
@@ -58,8 +60,9 @@ class Fixed:
     bias: Tensor | None
 
 
-def direct(engine: Engine, ids: list[int], token: int, foil: int, mean_row: Tensor) -> Direct:
-    """Divides three logits of the last row of `ids` among the parts. `mean_row`: from `mean_head_row`.
+def direct(engine: Engine, ids: list[int], token: int, foil: int | None, mean_row: Tensor) -> Direct:
+    """Divides three logits of the last row of `ids` among the parts. `foil`: None for the likeliest token other than
+    `token`; `mean_row`: from `mean_head_row`.
 
     The sum of `embedding`, `attention`, `mlp` and `bias` is `logits`; the sum of a layer's heads and `out_bias` is its
     `attention`, up to the rounding of the model's products. Raises CacheFull and Replaced.
@@ -76,6 +79,10 @@ def direct(engine: Engine, ids: list[int], token: int, foil: int, mean_row: Tens
         for name, value in observe(engine, ids, len(ids) - 1, ["embedded", last, *names]).values.items()
     }
     with torch.inference_mode():
+        normed = transformer.final(transformer.norm(values[last].float()[None]))
+        logits = transformer.lm_head(normed)[0].double()
+        if foil is None:
+            foil = likeliest_but(logits, token)
         final = fixed(transformer.norm, values[last])
         rows = head_rows(transformer, torch.tensor([token, foil], device=mean_row.device)).double()
         readers = torch.cat([rows, mean_row.double()[None]])  # 3 D
@@ -94,9 +101,8 @@ def direct(engine: Engine, ids: list[int], token: int, foil: int, mean_row: Tens
             shares(torch.stack([values[f"blocks.{layer}.{part}.change"] for layer in layers]))
             for part in ("attn", "mlp")
         )
-        normed = transformer.final(transformer.norm(values[last].float()[None]))
-        logits = transformer.lm_head(normed)[0].double()
         return Direct(
+            foil,
             [float(logits[token]), float(logits[foil]), float(logits.mean())],
             *(heads, attention, out_bias, mlp, shares(values["embedded"])),
             [0.0, 0.0, 0.0] if final.bias is None else (final.bias @ readers.T).tolist(),

@@ -13,11 +13,10 @@ import torch
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
 from kvscope.model.activations.contributions import head_contributions
 from kvscope.model.activations.direct import Replaced, direct, mean_head_row
-from kvscope.model.activations.effects import Prediction, count_of, effects, likeliest_but
+from kvscope.model.activations.effects import Prediction, count_of, effects
 from kvscope.model.activations.embedding import beside, neighbourhood
-from kvscope.model.activations.lens import LensRow, left_by, lens_rows, standings
+from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
-from kvscope.model.activations.observe import observe
 from kvscope.model.activations.patterns import head_patterns
 from kvscope.model.activations.shards import layer_shards
 from kvscope.model.activations.smaller import compared
@@ -59,6 +58,7 @@ class Questions:
         self.changing = Changing(engine, self.encode, info, max_positions)
         self.replacing = Replacing(engine, self.encode)
         self.mean_row = cache(partial(mean_head_row, engine.transformer, engine.runner.device))
+        self.head_patterns = cache(lambda: head_patterns(engine.under(None), tokenizer.encode(""), tokenizer.ordinary))
 
     def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
         """Returns the answer of the method `question`, computed with the changes of that run. Raises Refused."""
@@ -145,20 +145,17 @@ class Questions:
         among("token", token, self.info["vocab"])
         self._check_foil(token, foil)
         with refusing_when_full():
-            if foil is None:
-                row = observe(self.engine, ids, len(ids) - 1, [last := left_by(self.info["layers"] - 1)]).values[last]
-                foil = likeliest_but(self.engine.transformer.decode_rows(row)[0], token)
             try:
                 shares = direct(self.engine, ids, token, foil, self.mean_row())
             except Replaced:
                 message = "The run's changes replace the residual stream or an attention's output, so the parts have "
                 raise Refused("run", message + "no shares of the logits. Ask about its original run.") from None
-        return {"foil": self.tokenizer.token(foil), **asdict(shares)}
+        return {**asdict(shares), "foil": self.tokenizer.token(shares.foil)}
 
     def patterns(self) -> dict[str, Any]:
         """Returns each head's previous-token and induction score (docs/frames.md, On demand). Raises Refused."""
         with refusing_when_full():
-            return asdict(head_patterns(self.engine.under(None), self.tokenizer.encode(""), self.tokenizer.ordinary))
+            return asdict(self.head_patterns())
 
     def _check_foil(self, token: int, foil: int | None) -> None:
         if foil is None:

@@ -3,8 +3,6 @@
  * moves only what is shown. The player's Pause button pauses only a run that this tab started.
  */
 
-import { isHere } from "../../shared/log/device.js";
-
 const OWNED_KEY = "kvscope.owned-run";
 
 /**
@@ -19,7 +17,7 @@ export function createRunControl({ store, client, storage }) {
 
   const grows = () => Boolean(state().run?.grows);
   const owned = () => storage.getItem(OWNED_KEY) === state().run?.id;
-  const mine = () => isHere(state().run) || client.isMine(state().run.id);
+  const mine = () => client.isMine(state().run.id);
   const pausedByUs = () => grows() && owned() && state().enginePaused;
 
   /** Sends a control request after the ones before it have been answered. */

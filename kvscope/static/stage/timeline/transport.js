@@ -1,7 +1,6 @@
 /** Buttons of the player: play, pause, step, layer, speed. */
 
 import { html } from "htm/preact";
-import { isHere } from "../../shared/log/device.js";
 import { SPEEDS } from "../../shared/state/player.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
@@ -38,7 +37,7 @@ export function Live({ state, controller, client }) {
     <button class="button is-large strong nowrap still is-quiet" type="button" aria-pressed=${following} onClick=${controller.follow} title=${msg`Stay at the newest step`}>
       ${msg`Live`}
     </button>
-    ${(isHere(run) || client.isMine(run.id)) && html`<button class="button is-large strong nowrap still is-quiet" type="button" onClick=${controller.stop} title=${msg`Stop generating tokens`}>${msg`Stop`}</button>`}
+    ${client.isMine(run.id) && html`<button class="button is-large strong nowrap still is-quiet" type="button" onClick=${controller.stop} title=${msg`Stop generating tokens`}>${msg`Stop`}</button>`}
   </span>`;
 }
 

@@ -1,6 +1,7 @@
 /** What the effects of switching parts off say, beside where heads look. Pure. */
 
 import { weightOf } from "../../../shared/log/companding.js";
+import { signedShade as linearShade } from "../../draw/tiles.js";
 
 /** A head counts as looking at a token when it gives it at least this weight. */
 const LOOKS = 0.5;
@@ -90,7 +91,14 @@ export const strongest = (values) => values.reduce((most, value) => Math.max(mos
 
 /** @returns {number} 0…255: the shade of an effect with a sign; 128 is none (√ scale) */
 export function signedShade(value, largest) {
-  return Math.round(127.5 + 127.5 * Math.sign(value) * Math.sqrt(largest > 0 ? Math.abs(value) / largest : 0));
+  return linearShade(Math.sign(value) * Math.sqrt(Math.abs(value)), Math.sqrt(largest));
+}
+
+/** @returns {string} the colour of an effect by a measure; a distance has no sign, and the scale of where heads look */
+export function colourOf(theme, measure, value, largest) {
+  return measure === "kl"
+    ? theme.attentionNow.css[shadeOf({ kl: value }, largest)]
+    : theme.signed.css[signedShade(value, largest)];
 }
 
 /** @returns {number|null} Spearman's rank correlation, ties with their mean rank; null if all numbers of a list are equal */

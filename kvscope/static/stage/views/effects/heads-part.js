@@ -3,7 +3,6 @@
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { percent, quoted } from "../../../shared/facts/format.js";
-import { modelFor } from "../../../shared/facts/saved-session.js";
 import { useExact } from "../../../shared/loading/use-exact.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
@@ -12,11 +11,10 @@ import {
   agreement,
   apart,
   byStrength,
+  colourOf,
   compared,
   directOf,
   looksOf,
-  shadeOf,
-  signedShade,
   standing,
   strongest,
   TOP,
@@ -26,6 +24,7 @@ import { Grid, gridOf } from "./grid.js";
 import { HeadTable } from "./head-table.js";
 import { Measured } from "./measured.js";
 import { SCATTER_SAYS, Scatter } from "./scatter.js";
+import { useDirect } from "./use-direct.js";
 import { useEffects } from "./use-effects.js";
 import {
   agreementSentence,
@@ -61,10 +60,8 @@ export function HeadsPart({ state, client, dispatch, step }) {
   const looks = useMemo(() => looksOf(run, step), [run, step]);
   const totals = useMemo(() => effects.map((each) => totalOf(measure, base, each)), [effects, base, measure]);
   const done = status === "done";
-  const computes = done && modelFor(run, state.readiness) === "ready";
-  const foil = choice.foil === null ? {} : { foil: choice.foil };
-  const direct = useExact(client.ask("direct"), computes ? { run: run.id, step, ...foil } : null);
-  const patterns = useExact(client.ask("patterns"), computes ? { run: run.id } : null).values;
+  const direct = useDirect(client, { run, step, choice, readiness: state.readiness, done });
+  const patterns = useExact(client.ask("patterns"), direct.status === "idle" ? null : { run: run.id }).values;
   const directs = useMemo(
     () => direct.values?.heads.map((each) => directOf(measure, each)) ?? null,
     [direct.values, measure],
@@ -74,31 +71,17 @@ export function HeadsPart({ state, client, dispatch, step }) {
     dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, ...more } });
   const { token } = run.steps[step].data;
   const shared = {
-    run,
-    step,
-    token,
-    looks,
-    measurement,
-    totals,
-    directs,
-    patterns,
-    measure,
-    selected,
+    ...{ run, token, looks, measurement, totals, directs, patterns, measure, selected },
     onSelect: select,
   };
   const lacks = done && totals[0] === null;
-  const first =
-    done &&
-    comparisonSentences(compared(looks, effects, base), looks, effects, base, {
-      heads,
-      tokens: run.tokens,
-      token,
-    });
+  const [first, ...findings] = done
+    ? comparisonSentences(compared(looks, effects, base), looks, effects, { heads, tokens: run.tokens })
+    : [];
   const largest = lacks ? 0 : byStrength(totals)[0];
-  const findings = first ? first.slice(1).filter((_, at) => at !== 1) : [];
   return html`<${Measured} measurement=${measurement} run=${run} readiness=${state.readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
     ${lacks && html`<p class="effect-picked" role="status">${msg`This stored answer has no logits. Choose a foil, or another measure.`}</p>`}
-    ${done && html`<p class="effect-headline">${first[0]} ${effectSentence(headName(largest, heads), token, base, effects[largest])}</p>`}
+    ${done && html`<p class="effect-headline">${first} ${effectSentence(headName(largest, heads), token, base, effects[largest])}</p>`}
     ${
       effects[selected] &&
       html`<p class="effect-picked" role="status">${!(done && selected === largest) && effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
@@ -111,30 +94,13 @@ export function HeadsPart({ state, client, dispatch, step }) {
 }
 
 /** Where heads look, what they change, and both kinds of effects against each other. */
-function Maps({
-  run,
-  step: _,
-  token,
-  looks,
-  measurement,
-  totals,
-  directs,
-  patterns,
-  measure,
-  selected,
-  onSelect,
-  done,
-}) {
+function Maps({ run, token, looks, measurement, totals, directs, patterns, measure, selected, onSelect, done }) {
   const { heads, layers } = run;
   const { effects, base } = measurement;
   const theme = useTheme();
   const [wanted, setWanted] = useState("total");
-  const by =
-    wanted === "direct" && !directs
-      ? "total"
-      : wanted in (patterns ?? {}) || ["total", "direct"].includes(wanted)
-        ? wanted
-        : "total";
+  const colours = COLOURS.filter((each) => each.by === "total" || (each.by === "direct" ? directs : patterns));
+  const by = colours.some((each) => each.by === wanted) ? wanted : "total";
   const values = by === "total" ? totals : by === "direct" ? directs : patterns[by];
   const largest = strongest(values);
   const order = done ? byStrength(totals) : [];
@@ -153,13 +119,11 @@ function Maps({
     row: rows[place],
     text: `${label(at)}  ${becomes(base, effects[at])}`,
   }));
-  const hasSign = (by === "total" && measure !== "kl") || by === "direct";
+  const scaled = { total: measure, direct: "difference" }[by] ?? "kl"; // a score has no sign, as a distance
   const colour = (at) => {
     const value = values[at];
     if (value === null || value === undefined) return null;
-    return hasSign
-      ? theme.signed.css[signedShade(value, largest)]
-      : theme.attentionNow.css[shadeOf({ kl: value }, largest)];
+    return colourOf(theme, scaled, value, largest);
   };
   const title = (at) => {
     const name = effectTitle(headName(at, heads), token, base, effects[at]);
@@ -169,7 +133,6 @@ function Maps({
     looks[at].key === null
       ? headName(at, heads)
       : msg`${headName(at, heads)}: ${percent(looks[at].share, 0)} on ${quoted(run.tokens[looks[at].key])}`;
-  const colours = COLOURS.filter((each) => each.by === "total" || (each.by === "direct" ? directs : patterns));
   return html`<div class="effect-maps">
     <figure>
       <figcaption><b>${msg`Where the newest token looks`}</b></figcaption>

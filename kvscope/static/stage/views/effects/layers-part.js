@@ -2,14 +2,13 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { modelFor } from "../../../shared/facts/saved-session.js";
-import { useExact } from "../../../shared/loading/use-exact.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { choiceOf, howOf } from "../../state/effects.js";
-import { directOf, shadeOf, signedShade, strongest, totalOf } from "./facts.js";
+import { colourOf, directOf, strongest, totalOf } from "./facts.js";
 import { Grid } from "./grid.js";
 import { Measured } from "./measured.js";
+import { useDirect } from "./use-direct.js";
 import { useEffects } from "./use-effects.js";
 import { amount, effectSentence, effectTitle, signed } from "./words.js";
 
@@ -31,9 +30,7 @@ export function LayersPart({ state, client, dispatch, step }) {
   const { effects, base, status } = measurement;
   const values = effects.map((each) => totalOf(measure, base, each) ?? 0);
   const largest = strongest(values);
-  const computes = status === "done" && modelFor(run, readiness) === "ready";
-  const foil = choice.foil === null ? {} : { foil: choice.foil };
-  const { values: direct } = useExact(client.ask("direct"), computes ? { run: run.id, step, ...foil } : null);
+  const { values: direct } = useDirect(client, { run, step, choice, readiness, done: status === "done" });
   /** Of a whole layer, the sum of its halves. */
   const directAt = (at) => {
     const layer = Math.floor(at / KINDS.length);
@@ -47,10 +44,7 @@ export function LayersPart({ state, client, dispatch, step }) {
   const title = (at) => effectTitle(nameAt(at), token, base, effectAt(at));
   const colour = (at) => {
     if (!effectAt(at)) return null;
-    const value = values[placeOf(at)];
-    return measure === "kl"
-      ? theme.attentionNow.css[shadeOf({ kl: value }, largest)]
-      : theme.signed.css[signedShade(value, largest)];
+    return colourOf(theme, measure, values[placeOf(at)], largest);
   };
   return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each layer and half`} name=${msg`Layers switched off`} />
     <figure class="effect-layers">

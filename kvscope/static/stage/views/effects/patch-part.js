@@ -6,7 +6,7 @@ import { percent, quoted } from "../../../shared/facts/format.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { choiceOf, howOf } from "../../state/effects.js";
-import { byStrength, shadeOf, shareOfChange, signedShade, strongest, totalOf } from "./facts.js";
+import { byStrength, colourOf, shareOfChange, strongest, totalOf } from "./facts.js";
 import { Grid } from "./grid.js";
 import { Measured } from "./measured.js";
 import { OtherPrompt } from "./switching.js";
@@ -49,9 +49,7 @@ export function PatchPart({ state, client, dispatch, step }) {
     effects[at] ? msg`${nameAt(at)}: ${value(at)}, ${quoted(token)} ${becomes(base, effects[at])}` : nameAt(at);
   const colour = (at) => {
     if (!effects[at]) return null;
-    return measure === "kl"
-      ? theme.attentionNow.css[shadeOf({ kl: values[at] }, largest)]
-      : theme.signed.css[signedShade(values[at], largest)];
+    return colourOf(theme, measure, values[at], largest);
   };
   const done = status === "done";
   const most = done ? byStrength(values)[0] : null;

@@ -95,7 +95,7 @@ export function effectSentence(name, token, base, effect) {
 }
 
 /** @returns {string[]} what the two maps say together; `facts` from `compared` */
-export function comparisonSentences(facts, looks, effects, base, { heads, tokens, token }) {
+export function comparisonSentences(facts, looks, effects, { heads, tokens }) {
   const count = effects.length;
   const place = (at) => headName(at, heads);
   const share = (at) => percent(looks[at].share, 0);
@@ -119,7 +119,7 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
           form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, another token is the likeliest.`,
           form`${facts.looking} heads give at least half of their weight to one token that is not the first. Only without ${facts.lookingFlips} of them is another token the likeliest.`,
         );
-  const sentences = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
+  const sentences = [first, looking];
   if (facts.looksMost !== null) {
     const at = facts.looksMost;
     const key = quoted(tokens[looks[at].key]);
