@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kvscope.app.reader.errors import CannotRead, CannotRun, NotThere
     from kvscope.app.reader.opening import open
-    from kvscope.app.reader.run import Run, Token
+    from kvscope.app.reader.run import Run
     from kvscope.app.reader.running import run
+    from kvscope.app.reader.token import Token
 
 __all__ = ["CannotRead", "CannotRun", "NotThere", "Run", "Token", "open", "run"]
 
@@ -20,7 +21,7 @@ _HOMES = {
     "open": "opening",
     "run": "running",
     "Run": "run",
-    "Token": "run",
+    "Token": "token",
     **dict.fromkeys(("CannotRead", "CannotRun", "NotThere"), "errors"),
 }
 

@@ -29,7 +29,7 @@ from kvscope.model.engine.packing import Like, pack, unpack
 from kvscope.model.engine.runner import Observers
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.transformer import AttentionGroup, Batch, Transformer
+from kvscope.model.transformer import AttentionGroup, Batch, Entering, Transformer
 
 KEYS = 128
 """The number of keys in a graph is a multiple of this."""
@@ -98,15 +98,25 @@ class GraphedSteps:
     def can_apply(self, edits: Iterable[Edit]) -> bool:
         return False
 
+    def over(self, cache: KVCache) -> None:
+        """Returns None: to record a graph takes longer than a few passes."""
+
     @torch.inference_mode()
     def for_pass(
-        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool, layers: int | None
+        self,
+        batch: Batch,
+        observers: Observers,
+        changing: Changing | None,
+        *,
+        capture: bool,
+        layers: int | None,
+        entering: Entering | None,
     ) -> GraphedStep | None:
         """Returns the graph for this pass; None for several new rows in a sequence, changes, other hook points, a model
-        with experts, or failure.
+        with experts, rows that enter a later layer, or failure.
         """
         group = batch.one_row_each
-        if self._given_up or group is None or changing or not self._points.issuperset(observers):
+        if self._given_up or group is None or changing or entering or not self._points.issuperset(observers):
             return None
         try:
             step = self._of_size(group.sequences, -(-group.keys // KEYS) * KEYS, layers, capture)

@@ -24,7 +24,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar, assert_never
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar, assert_never
 
 import torch
 import torch.nn.functional as F
@@ -291,6 +292,13 @@ class Block(nn.Module):
         return out
 
 
+class Entering(NamedTuple):
+    """Rows of the residual stream that enter a layer, [T, D]."""
+
+    layer: int
+    rows: Tensor
+
+
 class Transformer(nn.Module):
     """Embedding, blocks, final norm, LM head. `forward` returns logits [len(batch.out_rows), V]."""
 
@@ -397,16 +405,25 @@ class Transformer(nn.Module):
         cache: KVCache,
         layers: int | None = None,
         blocks: Sequence[Callable[..., Tensor]] | None = None,
+        entering: Entering | None = None,
     ) -> Tensor:
-        """Computes logits [N, V] with the first `layers` blocks; None: all. `blocks` are called in place of its own."""
-        rows = self.embed(batch.ids).to(COMPUTED) * self.config.embedding_scale  # T -> T D
-        if self.positions is not None:
-            rows = rows + self.positions(batch.positions)
-        rows = self.embedded(rows)
+        """Computes logits [N, V] with the first `layers` blocks; None: all. `blocks` are called in place of its own.
+
+        `entering`: begins at its layer, with its rows; None: with the embedding.
+        """
+        first, rows = entering or (0, self._embedded(batch))
         ropes = self.ropes(batch.positions)
-        for layer, block in enumerate((blocks or list(self.blocks))[:layers]):
+        for layer, block in islice(enumerate(blocks or list(self.blocks)), first, layers):
             rows = block(rows, batch, ropes[self.config.has_window(layer)], cache, layer)
         return self.decode_rows(rows[batch.out_rows])
+
+    def _embedded(self, batch: Batch) -> Tensor:
+        """Returns the rows that enter the first layer, [T, D]."""
+        rows = self.embed(batch.ids).to(COMPUTED) * self.config.embedding_scale
+        if self.positions is not None:
+            rows = rows + self.positions(batch.positions)
+        entering: Tensor = self.embedded(rows)
+        return entering
 
     def frequencies(self, layer: int) -> Tensor | None:
         """Returns the rotary frequencies of a layer, [Dh/2] radians per position; None if positions are not rotary."""

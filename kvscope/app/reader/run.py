@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from kvscope.app.reader.errors import CannotRead, CannotRun, NotThere
+from kvscope.app.reader.token import Token
 from kvscope.app.travel.card import text_of
 from kvscope.app.travel.importing import Imported
-from kvscope.model.api import EffectOf
+from kvscope.model.api import EffectOf, Switch, Switching
 from kvscope.model.log import reader
 from kvscope.model.log.frames import BadFrame, join, tensors
 from kvscope.model.log.reader import LogReader
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 
     from kvscope.app.reader.live import Live
     from kvscope.app.reader.watching import OnStep
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token of the vocabulary. `raw`: its bytes; `text`: the bytes as text, with U+FFFD for parts of characters."""
-
-    id: int
-    text: str
-    raw: bytes
-    special: bool
 
 
 class Run:
@@ -64,9 +55,7 @@ class Run:
     @property
     def tokens(self) -> list[Token]:
         """The prompt's tokens as the model read them, then the token that each step chose."""
-        return [
-            Token(each["id"], each["text"], bytes.fromhex(each["bytes"]), each["special"]) for each in self.log.tokens
-        ]
+        return list(map(Token.of, self.log.tokens))
 
     @property
     def prompt_length(self) -> int:
@@ -200,25 +189,54 @@ class Run:
             answer: dict[str, Any] = live.asks("lens", live.ids(step), self.steps[step]["token"]["id"])
             return answer
 
-    def effects(self, step: int = -1, of: EffectOf = "heads") -> dict[str, Any]:
-        """Switches off one part of the model at a time, and returns how the token of a step changes: `base`, the
-        prediction {logprob, kl, best} of the whole model, and for each part `logprob` (of the chosen token, natural
-        logarithm) and `kl` (in nats), NumPy float64 [layers, heads] of "heads"; [layers] of "attention", "mlp" or
-        "layers"; [positions] of "tokens", each of which is left out in its turn. The model computes them.
-        """
-        import numpy as np
+    def effects(
+        self,
+        step: int = -1,
+        of: EffectOf = "heads",
+        *,
+        switch: Switch = "zero",
+        source: str = "",
+        foil: int | Token | None = None,
+    ) -> dict[str, Any]:
+        """Switches one part of the model at a time, and returns how the token of a step changes: the total effect.
 
-        step = step if step >= 0 else len(self.steps) + step
-        live = self._at(step)
-        ids, chosen = live.ids(step), self.steps[step]["token"]["id"]
-        parts: list[dict[str, Any]] = []
-        answer: dict[str, Any] = {"count": 1}
-        while len(parts) < answer["count"]:
-            answer = live.asks("effects", ids, chosen, of, len(parts))
-            parts += answer["effects"]
-        shape = (self.model["layers"], self.model["heads"]) if of == "heads" else (len(parts),)
-        effects = {name: np.array([part[name] for part in parts]).reshape(shape) for name in ("logprob", "kl")}
-        return {"base": answer["base"], **effects}
+        `of`: "heads", "attention", "mlp", "layers"; "tokens", each of which is left out in its turn; "residual_at",
+        "attention_at" or "mlp_at", a layer at one position. `switch`: what replaces a part: "zero"; "mean" of its rows
+        over the prompt; "resample", its rows in another prompt of the same length, `source`; "reference", the mean over
+        the prompts in `source`, one per line (default: those that ship with KVScope). `foil`: the token that the step's
+        is compared with; default: the likeliest other one.
+
+        Returns for each part `logprob` and `logit` of the step's token, `foil_logprob` and `foil_logit`, and `kl` (in
+        nats; logarithms are natural), NumPy float64 [layers, heads] of "heads", [layers], [positions] or [layers,
+        positions]; `base`, the same of the whole model; `other`, of the other prompt, else None; and `foil`, the token.
+        docs/frames.md has each under `effects`. The model computes them.
+        """
+        from kvscope.app.reader import effects
+
+        switching = Switching(switch, source, _id(foil), self.prompt_length, self.log.open["chat"])
+        return effects.total(self._at(step), self._step(step), of, switching)
+
+    def direct(self, step: int = -1, foil: int | Token | None = None) -> dict[str, Any]:
+        """Returns what each part of the model itself writes towards the token of a step: its direct effect (direct
+        logit attribution), with the final norm's scale held fixed.
+
+        Returns NumPy float64 arrays whose last axis is [token, foil, mean]: the share of the logit of the step's token,
+        of the foil's, and of the mean of all logits: `heads` [layers, heads, 3], `attention`, `mlp` and `out_bias`
+        [layers, 3], `embedding`, `bias` and the model's `logits` [3]; and `foil`, the token: by default the likeliest
+        one other than the step's. docs/frames.md has each under `direct`. The model computes them.
+        """
+        from kvscope.app.reader import effects
+
+        return effects.direct(self._at(step), self._step(step), _id(foil))
+
+    def patterns(self) -> dict[str, np.ndarray]:
+        """Returns two scores of each head, float64 [layers, heads], on random tokens that are read twice, whichever the
+        run: the mean weight on the token before (`previous`), and on the token that followed the same one in the first
+        reading (`induction`). The model computes them.
+        """
+        from kvscope.app.reader import effects
+
+        return effects.patterns(self._of_model())
 
     def change(self, changes: Iterable[Mapping[str, Any]], *, on_step: OnStep | None = None) -> Run:
         """Computes the run again with changes, as in docs/frames.md under "Changed runs", and returns the new run:
@@ -333,8 +351,16 @@ class Run:
     def _at(self, step: int, layer: int = 0, head: int = 0) -> Live:
         """Returns the run in this process. Raises NotThere for a step, layer or head that it does not have."""
         with _public_errors():
-            self.log.companded(step, layer, head)
+            self.log.companded(self._step(step), layer, head)
         return self._of_model()
+
+    def _step(self, step: int) -> int:
+        """Returns the number of a step; -1 is the last one."""
+        return step if step >= 0 else len(self.steps) + step
+
+
+def _id(token: int | Token | None) -> int | None:
+    return token.id if isinstance(token, Token) else token
 
 
 def _computed(live: Live) -> Run:

@@ -23,7 +23,6 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.changes import Changes, Edit
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.runner import Runner
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.settings import Site
 
@@ -144,17 +143,18 @@ def effects(
     if not 0 <= first < count or (of == "tokens" and len(ids) == 1):
         raise ValueError(f"there is no part {first} among {count}")
     indices = parts_in_pass(of, config, ids, first)
-    variants = [Variant(ids, engine.changes), *(_without(engine, ids, of, index, rows) for index in indices)]
-    if other is not None:
-        variants.append(Variant(other, None))
-    logits, ms = _last_rows(engine, variants)
+    variants = [_without(engine, ids, of, index, rows) for index in indices]
+    # Below the first switched layer, all variants have the rows of the step as it was.
+    layer = 0 if of == "tokens" else part_at(of, config, ids, first).layer
+    whole = [Variant(ids, engine.changes), *([] if other is None else [Variant(other, None)])]
+    beside, entering, whole_ms = _last_rows(engine, whole, enters=layer)
+    logits, _, ms = _last_rows(engine, variants, entering=(layer, [entering] * len(variants)) if layer else None)
     if foil is None:
-        foil = likeliest_but(logits[0], token)
-    wide = logits.double()
-    base = wide[0].log_softmax(dim=-1)
-    predictions = [_prediction(base, each, token, foil) for each in wide]
-    beside = None if other is None else predictions.pop()
-    return Effects(predictions[0], predictions[1:], foil, beside, ms)
+        foil = likeliest_but(beside[0], token)
+    base = beside[0].double().log_softmax(dim=-1)
+    own, *others = (_prediction(base, each, token, foil) for each in beside.double())
+    predictions = [_prediction(base, each, token, foil) for each in logits.double()]
+    return Effects(own, predictions, foil, others[0] if others else None, whole_ms + ms)
 
 
 def likeliest_but(logits: Tensor, token: int) -> int:
@@ -204,19 +204,26 @@ def _without(engine: Engine, ids: list[int], of: EffectOf, index: int, rows: Row
     return Variant(ids, replace(before, key=(before.key, of, index), edits=(*before.edits, switched)))
 
 
-def _last_rows(engine: Engine, variants: Items[Variant]) -> tuple[Tensor, float]:
-    """Returns the logits of each variant's last row, [variants, V], from one pass over a new cache; and its ms."""
-    blocks = sum(-(-len(variant.ids) // BLOCK_SIZE) for variant in variants)
-    cache = type(engine.cache)(engine.transformer.config, blocks, engine.runner.device)
+def _last_rows(
+    engine: Engine, variants: Items[Variant], *, enters: int = 0, entering: tuple[int, list[Tensor]] | None = None
+) -> tuple[Tensor, Tensor, float]:
+    """Returns the logits of each variant's last row, [variants, V], from one pass over a new cache; the first variant's
+    rows that enter layer `enters`, [T, D]; and the pass's ms. `entering`: as of `Runner.run`.
+    """
+    runner = engine.runner.beside(sum(-(-len(variant.ids) // BLOCK_SIZE) for variant in variants))
     entries = []
     for variant in variants:
         sequence = Sequence()
-        slots = cache.extend(sequence, len(variant.ids))
-        entries.append(Entry(variant.ids, 0, slots, cache.slots(sequence), changes=variant.changes))
-    done = Runner(engine.transformer, cache, engine.runner.device).run(entries, alike=True)
+        slots = runner.cache.extend(sequence, len(variant.ids))
+        entries.append(Entry(variant.ids, 0, slots, runner.cache.slots(sequence), changes=variant.changes))
+    observed: list[Tensor] = []
+    observers = {} if entering else {f"blocks.{enters}.resid_in": observed.append}
+    done = runner.run(entries, observers, entering=entering)
     rows = torch.empty_like(done.logits)
     rows[done.order] = done.logits
-    return rows, done.forward_ms
+    start = sum(entries[index].count for index in done.order[: done.order.index(0)])
+    enter = observed[0][start : start + entries[0].count].clone() if observed else torch.empty(0)
+    return rows, enter, done.forward_ms
 
 
 def _prediction(base: Tensor, logits: Tensor, token: int, foil: int) -> Prediction:

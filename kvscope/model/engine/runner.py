@@ -24,7 +24,7 @@ from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import HookPoint, Observer, hook_points, observing, writing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.pieces import PIECE_ROWS, in_pieces, pause
-from kvscope.model.transformer import Batch, Transformer
+from kvscope.model.transformer import Batch, Entering, Transformer
 from kvscope.model.weights import ByFormat, added, always_read, expert_read, weights_read
 
 Observers = Mapping[str, Sequence[Observer]]
@@ -87,11 +87,22 @@ class WholeSteps(Protocol):
     def can_apply(self, edits: Iterable[Edit]) -> bool: ...
 
     def for_pass(
-        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool, layers: int | None
+        self,
+        batch: Batch,
+        observers: Observers,
+        changing: Changing | None,
+        *,
+        capture: bool,
+        layers: int | None,
+        entering: Entering | None,
     ) -> WholeStep | None:
         """Returns what computes this pass, with the first `layers` layers, and shows its values to `observers`. None if
         it does not have one of these hook points, cannot apply the changes, or does not compute such a pass.
         """
+        ...
+
+    def over(self, cache: KVCache) -> WholeSteps | None:
+        """Returns the same over another cache; None if it would not be faster for a few passes."""
         ...
 
 
@@ -159,6 +170,12 @@ class Runner:
         does.
         """
 
+    def beside(self, blocks: int) -> Runner:
+        """Returns a runner of the same transformer over an empty cache of `blocks` blocks."""
+        runner = Runner(self.transformer, type(self.cache)(self.transformer.config, blocks, self.device), self.device)
+        runner.steps = self.steps and self.steps.over(runner.cache)
+        return runner
+
     def can_apply(self, changes: Changes | None) -> bool:
         """Returns whether a pass with these changes is computed as fast as one without."""
         return changes is None or self.steps is None or self.steps.can_apply(changes.edits)
@@ -171,13 +188,15 @@ class Runner:
         capture: bool = False,
         attention: bool = False,
         layers: int | None = None,
+        entering: tuple[int, list[Tensor]] | None = None,
         alike: bool = False,
     ) -> Pass:
         """Computes the new rows of `entries` in one ragged batch, with `observers` by hook point name.
 
         `capture`: also returns the rows that frames show. `attention`: also returns how much attention each row got.
-        `layers`: runs only the first ones. `alike`: does not use `steps`. Raises what the transformer or
-        an observer raises, and KeyError for an unknown hook point.
+        `layers`: runs only the first ones. `entering`: begins at this layer, with these rows of each entry, [count, D].
+        `alike`: does not use `steps`. Raises what the transformer or an observer raises, and KeyError for an unknown
+        hook point.
 
         In a computation in pieces, each pass ends a piece, and a pass of many rows also pauses between layers. Its
         observers do not see passes during a pause.
@@ -189,15 +208,16 @@ class Runner:
             sequences = [(entries[index].positions, entries[index].changes) for index in order]
             changing = Changing(sequences) if any(changes for _, changes in sequences) else None
             watched = [attended.observers if attended else {}, observers or {}]
+            began = entering and Entering(entering[0], torch.cat([entering[1][index] for index in order]))
             whole = None
             if self.steps and not alike:
                 observed = together(watched, self.points)
-                whole = self.steps.for_pass(batch, observed, changing, capture=capture, layers=layers)
+                whole = self.steps.for_pass(batch, observed, changing, capture=capture, layers=layers, entering=began)
             if whole:
                 computed = self._compute(whole, len(batch.ids), experts)
             else:
                 batch = batch.to(self.device)
-                computed = self._compute_lines(batch, watched, changing, experts, layers, capture=capture)
+                computed = self._compute_lines(batch, watched, changing, experts, layers, began, capture=capture)
             if experts and computed["captured"]:
                 computed["captured"] = with_experts(computed["captured"], batch, experts)
             used = {name: size * experts.used for name, size in self._of_expert.items()} if experts else {}
@@ -236,6 +256,7 @@ class Runner:
         changing: Changing | None,
         experts: ChosenExperts | None,
         layers: int | None,
+        entering: Entering | None,
         *,
         capture: bool,
     ) -> dict[str, Any]:
@@ -260,7 +281,7 @@ class Runner:
                 blocks = InPieces(self.transformer, len(batch.ids), detached_pause).blocks
             attach()
             started = time.perf_counter()
-            logits: Tensor = self.transformer(batch, self.cache, layers, blocks)
+            logits: Tensor = self.transformer(batch, self.cache, layers, blocks, entering)
         self._synchronize()
         computed = time.perf_counter()
         return {

@@ -30,7 +30,7 @@ from kvscope.model.kv_cache import KVCache
 from kvscope.model.native.model import Model, NativeModel
 from kvscope.model.native.products import function, pointer
 from kvscope.model.pieces import pause
-from kvscope.model.transformer import AttentionGroup, Batch, Transformer
+from kvscope.model.transformer import AttentionGroup, Batch, Entering, Transformer
 
 VALUES = (
     *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "attn_raw", "change", "middle"),
@@ -104,6 +104,7 @@ class NativeSteps:
 
     def __init__(self, library: CDLL, transformer: Transformer, cache: KVCache):
         self.step = function(library.step, POINTER(Model), POINTER(NativePass), c_int64)
+        self.over = partial(NativeSteps, library, transformer)
         self.config, self.cache = transformer.config, cache
         self.model = NativeModel(transformer, cache)
         self.layout = lru_cache(64)(partial(pass_layout, transformer.config, self.model.most_groups))
@@ -127,13 +128,14 @@ class NativeSteps:
         *,
         capture: bool = False,
         layers: int | None = None,
+        entering: Entering | None = None,
     ) -> NativeStep | None:
         """Returns a native step for this pass with the first `layers` layers; None if the native code does not have the
         values of one of these hook points, or cannot change one. `capture`: also compute what frames show.
         """
         if not observers.keys() <= self.shown or (changing and not self.can_apply(edit for *_, edit in changing.edits)):
             return None
-        return NativeStep(self, batch, observers, changing, capture, layers)
+        return NativeStep(self, batch, observers, changing, capture, layers, entering)
 
 
 class NativeStep:
@@ -147,17 +149,19 @@ class NativeStep:
         changing: Changing | None,
         capture: bool,
         layers: int | None,
+        entering: Entering | None,
     ):
         config, rows, outs = steps.config, batch.ids.numel(), batch.out_rows.numel()
         self._steps, self._batch, self._observers = steps, batch, observers
         self._layers = config.layers if layers is None else layers
+        self._first, self._embedded = entering or (0, torch.empty(rows, config.d))
         steps.model.reach(int(batch.positions.max()) + 1)
         scores = sum(prod(_attention(config, group)) for group in batch.groups)
         self._layout = steps.layout(rows, outs, -(-scores // SOME_SCORES) * SOME_SCORES)
         self.captured = list(_captured(config, batch)) if capture else []
         """What frames show of each sequence, in batch order; empty unless `capture` was set."""
         self._logits = torch.empty(outs, config.vocab)
-        self._embedded, self._final = torch.empty(rows, config.d), torch.empty(outs, config.d)
+        self._final = torch.empty(outs, config.d)
         routed = config.layers, rows, config.experts_chosen if config.experts else 0
         self.chosen, self.shares = torch.full(routed, NO_EXPERT, dtype=torch.int32), torch.zeros(routed)
         """[layers, T, X]: the experts of each row, largest share first, and their shares."""
@@ -190,10 +194,11 @@ class NativeStep:
         native, last = self._pass, self._layers
         each = 1 if self._observers else some or last
         buffer, rows = torch.empty(self._layout.size), self._embedded
-        for first in range(0, last, each):
-            if first and some and first % some == 0:
+        for first in range(self._first, last, each):
+            later = first > self._first
+            if later and some and first % some == 0:
                 paused()
-            if self._observers and first:
+            if self._observers and later:
                 buffer = torch.empty(self._layout.size)  # observers may keep the values of the layer before
             native.first, native.end, native.input, native.buffer = (
                 *(first, min(first + each, last)),

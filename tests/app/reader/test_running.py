@@ -92,6 +92,32 @@ def test_effects_are_those_of_the_changed_run(run: kvscope.Run) -> None:
     assert run.effects()["base"] == run.effects(3)["base"]
 
 
+def test_a_patch_from_another_prompt_is_measured_against_a_foil(run: kvscope.Run) -> None:
+    foil = run.tokens[0]
+    with pytest.raises(kvscope.CannotRun, match="source"):
+        run.effects(0, "residual_at", switch="resample", source=f"{PROMPT} and more")
+    itself = run.effects(0, "residual_at", switch="resample", source=PROMPT, foil=foil)
+    assert itself["foil"] == foil
+    assert itself["kl"].shape == (2, run.prompt_length)
+    for name in ("logit", "foil_logit"):
+        np.testing.assert_allclose(itself[name], itself["other"][name], atol=1e-4)
+
+
+def test_direct_effects_add_up_to_the_logits(run: kvscope.Run) -> None:
+    direct = run.direct(0)
+    whole = direct["embedding"] + direct["attention"].sum(0) + direct["mlp"].sum(0) + direct["bias"]
+    np.testing.assert_allclose(whole, direct["logits"], atol=1e-4)
+    np.testing.assert_allclose(direct["heads"].sum(1) + direct["out_bias"], direct["attention"], atol=1e-4)
+    assert direct["logits"][0] == pytest.approx(run.log.top_logits(0)[0], abs=1e-4)
+    assert direct["foil"].id == run.log.top_ids(0)[1]
+
+
+def test_patterns_are_weights_of_each_head(run: kvscope.Run) -> None:
+    for scores in run.patterns().values():
+        assert scores.shape == (2, 4)
+        assert ((scores > 0) & (scores < 1)).all()
+
+
 def test_a_changed_run_has_the_changes_and_its_values_are_computed_with_them(run: kvscope.Run, folder: Path) -> None:
     changed = run.change([OFF])
     assert [(change["site"], change["layer"]) for change in changed.changes] == [("layer", 1)]

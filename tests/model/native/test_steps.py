@@ -57,9 +57,9 @@ class Counted:
         self.can_apply = steps.can_apply
 
     def for_pass(
-        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool, layers: int | None
+        self, batch: Batch, observers: Observers, changing: Changing | None, **options: Any
     ) -> NativeStep | None:
-        step = self.steps.for_pass(batch, observers, changing, capture=capture, layers=layers)
+        step = self.steps.for_pass(batch, observers, changing, **options)
         self.asked += 1
         self.taken += step is not None
         return step
@@ -155,6 +155,21 @@ def test_the_first_layers_may_be_run_alone(native: Native) -> None:
     alike(found, wanted, "logits")
     assert counted.taken == 1
     assert seen["blocks.1.resid_in"] == []
+
+
+def test_a_pass_goes_on_from_the_rows_that_enter_a_layer(native: Native) -> None:
+    lengths = [7, 3, 12]
+    for engine in engines("gemma3", native)[:2]:
+        runner = engine.runner.beside(sum(lengths))
+        cached = [Cached() for _ in lengths]
+        slots = [runner.cache.extend(each, length) for each, length in zip(cached, lengths, strict=True)]
+        entries = [Entry(prompt(len(each), seed=len(each)), 0, each, each) for each in slots]
+        entering: list[Tensor] = []
+        whole = runner.run(entries, {"blocks.1.resid_in": entering.append})
+        by_place = dict(zip(whole.order, entering[0].split([lengths[index] for index in whole.order]), strict=True))
+        later = runner.run(entries, entering=(1, [by_place[index] for index in range(len(lengths))]))
+        assert later.order == whole.order
+        assert torch.equal(later.logits, whole.logits)
 
 
 def test_passes_of_any_rows_are_native(native: Native) -> None:

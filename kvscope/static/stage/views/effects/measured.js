@@ -1,7 +1,7 @@
 /** Controls of a measurement: the button that starts it, its progress, a button that stops it, and what went wrong. */
 
 import { html } from "htm/preact";
-import { milliseconds } from "../../../shared/facts/format.js";
+import { integer, milliseconds } from "../../../shared/facts/format.js";
 import { modelFor, NO_STUDY } from "../../../shared/facts/saved-session.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { msg } from "../../../shared/words/msg.js";
@@ -35,6 +35,6 @@ function note(status, model, done, count, msLeft, problem) {
   if (model !== "ready") return msg`This needs the model, which is not ready.`;
   if (status === "stopped") return msg`Stopped after ${done} of ${count}.`;
   if (status === "running" && msLeft !== null)
-    return msg`${done} of ${count}, about ${milliseconds(msLeft)} left (estimated)`;
+    return msg`${done} of ${count}, about ${integer(Math.ceil(msLeft / 1000))} s left (estimated)`;
   return "";
 }
