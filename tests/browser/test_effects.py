@@ -95,7 +95,7 @@ def test_tokens_are_left_out_and_layers_switched_off(stage: Stage, short_run: st
     expect(layers.get_by_text("runs of this step")).to_be_visible(timeout=200_000)
     mlp = all_effects(stage, short_run, "mlp")
     first = layers.get_by_role("button", name=re.compile(r"the MLP of layer 0:"))
-    expect(first).to_have_accessible_name(re.compile(f"distance {mlp[0]['kl']:.3f}"))
+    expect(first).to_have_accessible_name(re.compile(f"KL {mlp[0]['kl']:.3f}"))
 
 
 def test_leaving_a_token_out_and_switching_its_row_off_lead_to_each_other(stage: Stage, short_run: str) -> None:

@@ -19,7 +19,7 @@ export function EffectsView({ state, step: _, ...parts }) {
       <h2>${nodes`How the prediction ${html`<${Token} class="word-output" token=${token} limit=${40} />`} changes without a part`}</h2>
       <${OtherTokens} run=${run} step=${step} dispatch=${parts.dispatch} />
     </div>
-    <p class="sheet-say">${msg`Attention shows where a head looks, not what the answer loses without it. Here each part alone is really replaced, and the step is computed again with all others: its total effect. They may make up for a part, so a small change does not mean that the part does nothing. What replaces the part is a choice, and it changes the ranking.`}</p>
+    <p class="sheet-say">${msg`Attention shows where a head looks, not what the answer loses without it. Here each part alone is really replaced, and the step is computed again with all others: its total effect. They may make up for a part, so a small change does not mean that the part does nothing. What replaces the part is a choice, and it can change the ranking.`}</p>
     <${Switching} ...${shared} />
     <section class="sheet-part" data-names="effects-heads" aria-label=${msg`Heads`}>
       <h3>${msg`Heads`}</h3>
@@ -37,7 +37,7 @@ export function EffectsView({ state, step: _, ...parts }) {
     </section>
     <section class="sheet-part" data-names="effects-patches" aria-label=${msg`Patches from another prompt`}>
       <h3>${msg`Patches from another prompt`}</h3>
-      <p class="sheet-say">${msg`One layer at one position gets the row that it has in another prompt; the rest of the step is computed again. This shows where the two prompts’ difference sits.`}</p>
+      <p class="sheet-say">${msg`One layer at one position gets the row that it has in another prompt; the rest of the step is computed again. This shows where replacing one row changes this prediction.`}</p>
       <${PatchPart} ...${shared} />
     </section>
   </div>`;

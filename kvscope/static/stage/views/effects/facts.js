@@ -26,7 +26,7 @@ export function looksOf(run, step) {
   });
 }
 
-/** @returns {number} 0…1: the square root of the distance, as a share of the largest one */
+/** @returns {number} 0…1: the square root of the divergence, as a share of the largest one */
 export function depth(kl, largest) {
   return largest > 0 ? Math.sqrt(Math.max(0, kl) / largest) : 0;
 }
@@ -39,7 +39,7 @@ export function ranked(effects) {
   return effects.map((_, at) => at).sort((a, b) => effects[b].kl - effects[a].kl);
 }
 
-/** @returns {number} the median of the distances */
+/** @returns {number} the median of the divergences */
 export function medianKl(effects) {
   const sorted = effects.map(({ kl }) => kl).sort((a, b) => a - b);
   const half = sorted.length >> 1;
@@ -47,7 +47,7 @@ export function medianKl(effects) {
 }
 
 /**
- * Returns the total effect of a part by a measure: positive where the part speaks for the step's token.
+ * Returns the total effect of a part by a measure: positive where replacing the part lowers the measure.
  *
  * @param {string} measure `kl`, `probability` or `difference`: KL divergence, never negative; ln of the token's probability; the token's logit less
  *   the foil's. The last two: as it was less as it became
@@ -94,7 +94,7 @@ export function signedShade(value, largest) {
   return linearShade(Math.sign(value) * Math.sqrt(Math.abs(value)), Math.sqrt(largest));
 }
 
-/** @returns {string} the colour of an effect by a measure; a distance has no sign, and the scale of where heads look */
+/** @returns {string} the colour of an effect by a measure; a divergence has no sign, and the scale of where heads look */
 export function colourOf(theme, measure, value, largest) {
   return measure === "kl"
     ? theme.attentionNow.css[shadeOf({ kl: value }, largest)]
@@ -142,11 +142,11 @@ export function agreement(a, b) {
 export const LARGE = 0.25;
 export const SMALL = 0.05;
 
-/** @returns {"indirect"|"compensated"|null} large in all and small directly, or the reverse; of the largest of each */
+/** @returns {"total-only"|"direct-only"|null} large in all and small directly, or the reverse; of the largest of each */
 export function standing(total, direct, { totals, directs }) {
   const [all, own] = [Math.abs(total) / (totals || 1), Math.abs(direct) / (directs || 1)];
-  if (all >= LARGE && own <= SMALL) return "indirect";
-  return own >= LARGE && all <= SMALL ? "compensated" : null;
+  if (all >= LARGE && own <= SMALL) return "total-only";
+  return own >= LARGE && all <= SMALL ? "direct-only" : null;
 }
 
 /**

@@ -10,7 +10,7 @@ import { byStrength, LARGE, SMALL, standing, strongest } from "./facts.js";
 import { amount, becomes, signed } from "./words.js";
 
 const LISTED = 8;
-const STANDINGS = { indirect: msg`indirect`, compensated: msg`compensated` };
+const STANDINGS = { "total-only": msg`total only`, "direct-only": msg`direct only` };
 
 export function HeadTable({ run, token, looks, measurement, totals, directs, patterns, measure, onSelect }) {
   const { heads } = run;
@@ -46,7 +46,7 @@ export function HeadTable({ run, token, looks, measurement, totals, directs, pat
         { head: msg`head` },
         { head: msg`looks at`, words: true },
         { head: quoted(token) },
-        { head: measure === "kl" ? msg`distance` : msg`total` },
+        { head: measure === "kl" ? msg`KL` : msg`total` },
         directs && { head: msg`direct` },
         directs && { head: "", words: true },
         patterns && { head: msg`previous`, title: msg`previous-token score` },
@@ -57,7 +57,7 @@ export function HeadTable({ run, token, looks, measurement, totals, directs, pat
     />
     ${
       directs &&
-      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Indirect: at least ${percent(LARGE, 0)} of the largest total, at most ${percent(SMALL, 0)} of the largest direct effect; compensated: the reverse.`}${
+      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Total only: at least ${percent(LARGE, 0)} of the largest total, at most ${percent(SMALL, 0)} of the largest direct effect; direct only: the reverse. Direct effects are measured against zeros, whatever replaces the head.`}${
         patterns &&
         ` ${msg`Previous and induction: mean attention weight, on ${patterns.length} random tokens read twice, to the token before, and in the second reading to the token that followed the same one in the first.`}`
       }</p>`

@@ -30,10 +30,11 @@ import {
   agreementSentence,
   becomes,
   comparisonSentences,
-  distance,
+  divergence,
   effectSentence,
   effectTitle,
   headName,
+  replaced,
   SWITCHES,
   signed,
 } from "./words.js";
@@ -76,15 +77,19 @@ export function HeadsPart({ state, client, dispatch, step }) {
   };
   const lacks = done && totals[0] === null;
   const [first, ...findings] = done
-    ? comparisonSentences(compared(looks, effects, base), looks, effects, { heads, tokens: run.tokens })
+    ? comparisonSentences(compared(looks, effects, base), looks, effects, {
+        heads,
+        tokens: run.tokens,
+        rival: rivalOf(run, step),
+      })
     : [];
   const largest = lacks ? 0 : byStrength(totals)[0];
   return html`<${Measured} measurement=${measurement} run=${run} readiness=${state.readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
     ${lacks && html`<p class="effect-picked" role="status">${msg`This stored answer has no logits. Choose a foil, or another measure.`}</p>`}
-    ${done && html`<p class="effect-headline">${first} ${effectSentence(headName(largest, heads), token, base, effects[largest])}</p>`}
+    ${done && html`<p class="effect-headline">${first} ${effectSentence(replaced(headName(largest, heads)), token, base, effects[largest])}</p>`}
     ${
       effects[selected] &&
-      html`<p class="effect-picked" role="status">${!(done && selected === largest) && effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
+      html`<p class="effect-picked" role="status">${!(done && selected === largest) && effectSentence(replaced(headName(selected, heads)), token, base, effects[selected])}${" "}
       <button type="button" class="button small" onClick=${() => select(selected, { view: "head" })}>${msg`Open this head`}</button></p>`
     }
     <${Maps} ...${shared} done=${done && !lacks} />
@@ -119,7 +124,7 @@ function Maps({ run, token, looks, measurement, totals, directs, patterns, measu
     row: rows[place],
     text: `${label(at)}  ${becomes(base, effects[at])}`,
   }));
-  const scaled = { total: measure, direct: "difference" }[by] ?? "kl"; // a score has no sign, as a distance
+  const scaled = { total: measure, direct: "difference" }[by] ?? "kl"; // a score has no sign, as a divergence
   const colour = (at) => {
     const value = values[at];
     if (value === null || value === undefined) return null;
@@ -144,7 +149,7 @@ function Maps({ run, token, looks, measurement, totals, directs, patterns, measu
         done &&
         html`<select aria-label=${msg`Colour of the map`} value=${by} onChange=${(event) => setWanted(event.target.value)}>${colours.map((each) => html`<option key=${each.by} value=${each.by}>${each.name}</option>`)}</select>`
       }</figcaption>
-      <${Grid} ...${common} name=${msg`What changes when the head is off`} title=${title} callouts=${done ? callouts : []} colour=${colour} />
+      <${Grid} ...${common} name=${msg`What changes when the head is replaced`} title=${title} callouts=${done ? callouts : []} colour=${colour} />
       <p class="muted small">${scaleSays(by, measure, largest, effects.length)}</p>
     </figure>
     ${
@@ -158,6 +163,12 @@ function Maps({ run, token, looks, measurement, totals, directs, patterns, measu
       </figure>`
     }
   </div>`;
+}
+
+/** The probability of the likeliest token but one, with nothing replaced. */
+function rivalOf(run, step) {
+  const { data, topLogits } = run.steps[step];
+  return Math.exp(topLogits[1] - data.log_z);
 }
 
 /** The strongest of either effect. */
@@ -177,10 +188,10 @@ function scaleSays(by, measure, largest, count) {
     return msg`mean weight on the token that followed the same one before, on repeated random tokens, 0 to ${percent(largest, 0)} (√ scale)`;
   if (by === "direct")
     return msg`direct logit effect, −${signed(largest).slice(1)} to ${signed(largest)} logits (√ scale; green: for the token, pink: against it), the norm’s scale held fixed`;
-  if (!count) return msg`Nothing is measured yet. A head that is off gives other rows to every token.`;
+  if (!count) return msg`Nothing is measured yet. A head is replaced in the row of every token.`;
   return measure === "kl"
-    ? msg`distance of the next token’s distribution (KL), 0 to ${distance(largest)} (√ scale)`
-    : msg`total effect, −${signed(largest).slice(1)} to ${signed(largest)} (√ scale); green, above 0: the head speaks for the token; pink: against it`;
+    ? msg`KL divergence of the next token’s distribution from that of the step as it was, 0 to ${divergence(largest)} nats (√ scale)`
+    : msg`total effect, −${signed(largest).slice(1)} to ${signed(largest)} (√ scale); green, above 0: the measure falls when the head is replaced; pink: it rises`;
 }
 
 /** Returns how far the measurements that exist agree on this prompt: of the other switches with this one, and of direct with total effects. */

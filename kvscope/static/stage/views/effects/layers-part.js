@@ -10,7 +10,7 @@ import { Grid } from "./grid.js";
 import { Measured } from "./measured.js";
 import { useDirect } from "./use-direct.js";
 import { useEffects } from "./use-effects.js";
-import { amount, effectSentence, effectTitle, signed } from "./words.js";
+import { amount, effectSentence, effectTitle, replaced, signed } from "./words.js";
 
 const KINDS = [
   { of: "attention", heading: msg`attention`, name: (layer) => msg`the attention of layer ${layer}` },
@@ -28,7 +28,7 @@ export function LayersPart({ state, client, dispatch, step }) {
   const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: ALL, how: howOf(choice) });
   const [selected, setSelected] = useState(null);
   const { effects, base, status } = measurement;
-  const values = effects.map((each) => totalOf(measure, base, each) ?? 0);
+  const values = effects.map((each) => totalOf(measure, base, each));
   const largest = strongest(values);
   const { values: direct } = useDirect(client, { run, step, choice, readiness, done: status === "done" });
   /** Of a whole layer, the sum of its halves. */
@@ -43,13 +43,13 @@ export function LayersPart({ state, client, dispatch, step }) {
   const { token } = run.steps[step].data;
   const title = (at) => effectTitle(nameAt(at), token, base, effectAt(at));
   const colour = (at) => {
-    if (!effectAt(at)) return null;
-    return colourOf(theme, measure, values[placeOf(at)], largest);
+    const value = values[placeOf(at)] ?? null;
+    return value === null ? null : colourOf(theme, measure, value, largest);
   };
   return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each layer and half`} name=${msg`Layers switched off`} />
     <figure class="effect-layers">
-      <${Grid} layers=${run.layers} columns=${KINDS.length} name=${msg`What changes when a layer is off`} headings=${KINDS.map(({ heading }) => heading)}
+      <${Grid} layers=${run.layers} columns=${KINDS.length} name=${msg`What changes when a layer is replaced`} headings=${KINDS.map(({ heading }) => heading)}
         colour=${colour} title=${title} selected=${selected} onSelect=${setSelected} />
     </figure>
-    ${selected !== null && effectAt(selected) && html`<p class="effect-picked" role="status">${effectSentence(nameAt(selected), token, base, effectAt(selected))} ${msg`Total effect: ${amount(measure, values[placeOf(selected)])}.`}${direct && ` ${msg`Direct effect: ${signed(directAt(selected))} logits, the norm’s scale held fixed.`}`}</p>`}`;
+    ${selected !== null && effectAt(selected) && html`<p class="effect-picked" role="status">${effectSentence(replaced(nameAt(selected)), token, base, effectAt(selected))} ${msg`Total effect: ${amount(measure, values[placeOf(selected)])}.`}${direct && ` ${msg`Direct effect: ${signed(directAt(selected))} logits, the norm’s scale held fixed.`}`}</p>`}`;
 }

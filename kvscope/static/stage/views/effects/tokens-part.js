@@ -11,7 +11,7 @@ import { canAsk } from "../../state/run-request.js";
 import { ranked, shadeOf } from "./facts.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
-import { distance, effectSentence, tokenSentence } from "./words.js";
+import { divergence, effectSentence, tokenSentence } from "./words.js";
 
 const TOKENS = ["tokens"];
 
@@ -36,7 +36,7 @@ export function TokensPart({ state, client, dispatch, step }) {
   };
   const title = (at) =>
     effects[at]
-      ? msg`${quoted(run.tokens[at])}, position ${at}: distance ${distance(effects[at].kl)}`
+      ? msg`${quoted(run.tokens[at])}, position ${at}: KL ${divergence(effects[at].kl)}`
       : msg`${quoted(run.tokens[at])}, position ${at}`;
   return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
     ${done && effects.length > 1 && html`<p class="effect-headline">${tokenSentence(run.tokens[first], first, effects[first])}</p>`}
@@ -48,7 +48,7 @@ export function TokensPart({ state, client, dispatch, step }) {
         ><${Token} token=${each} limit=${24} /></button></li>`,
       )}
     </ul>
-    ${shown !== null && effects[shown] && html`<p class="effect-picked" role="status">${effectSentence(msg`the token ${quoted(run.tokens[shown])} at position ${shown}`, token, base, effects[shown])}</p>`}
+    ${shown !== null && effects[shown] && html`<p class="effect-picked" role="status">${effectSentence(msg`Without the token ${quoted(run.tokens[shown])} at position ${shown}`, token, base, effects[shown])}</p>`}
     ${shown !== null && html`<${SwitchedOff} state=${state} position=${shown} dispatch=${dispatch} />`}`;
 }
 
@@ -59,7 +59,7 @@ function SwitchedOff({ state, position, dispatch }) {
   const change = switchedOff("token", { position });
   const place = placeInWords(change, run.tokens);
   return html`<p class="small line on-line">
-    <span class="muted">${msg`Switching its row off gives other numbers: the text keeps its length, with zeros at this position.`}</span>
+    <span class="muted">${msg`Switching its row off gives other numbers: the text keeps its length, with zeros as this token’s embedding.`}</span>
     <button type="button" class="button small still nowrap" aria-label=${`${NAME} ${msg`Switch off ${place}`}`} onClick=${() => dispatch({ type: "addChange", change })}>${NAME}</button>
   </p>`;
 }

@@ -1,6 +1,6 @@
 /** Sentences of the effects view. Pure. */
 
-import { fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
+import { fixed, percent, quoted } from "../../../shared/facts/format.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
 const SMALL = 0.01;
@@ -11,8 +11,8 @@ export function chance(logprob) {
   return percent(share, share < SMALL ? 2 : share < 0.1 ? 1 : 0);
 }
 
-/** @returns {string} a distance in nats */
-export function distance(kl) {
+/** @returns {string} a KL divergence in nats */
+export function divergence(kl) {
   return kl >= 0.0005 ? fixed(kl, 3) : "<0.001";
 }
 
@@ -26,7 +26,7 @@ export const SWITCHES = [
   {
     by: "mean",
     name: msg`its mean over this prompt`,
-    says: msg`The part gives every row the mean of its own rows in this prompt: what it says about single tokens is gone, what it says everywhere stays.`,
+    says: msg`The part gives every row the mean of its own rows in this prompt: what differs between rows is gone; their average, the first row included, stays.`,
   },
   {
     by: "resample",
@@ -46,10 +46,10 @@ export const MEASURES = [
   { measure: "difference", name: msg`logit difference to a foil`, unit: msg`logits` },
 ];
 
-/** @returns {string} an effect by a measure; a distance has no sign */
+/** @returns {string} an effect by a measure; a KL divergence has no sign */
 export function amount(measure, value) {
   if (value === null || value === undefined) return "–";
-  return measure === "kl" ? distance(value) : signed(value);
+  return measure === "kl" ? divergence(value) : signed(value);
 }
 
 /** @returns {string} a number with its sign */
@@ -72,7 +72,7 @@ export function becomes(base, effect) {
 /** @returns {string} a part, and how the step's token changes without it, once that is measured */
 export function effectTitle(name, token, base, effect) {
   if (!effect) return name;
-  return msg`${name}: ${quoted(token)} ${becomes(base, effect)}, distance ${distance(effect.kl)}`;
+  return msg`${name}: ${quoted(token)} ${becomes(base, effect)}, KL ${divergence(effect.kl)}`;
 }
 
 /** @returns {string} a head, as part of a sentence */
@@ -80,57 +80,60 @@ export function headName(at, heads) {
   return msg`layer ${Math.floor(at / heads)}, head ${at % heads}`;
 }
 
-/** @returns {string} the probability of the step's token with and without one part, and the likeliest token without it */
-export function effectSentence(name, token, base, effect) {
+/** @returns {string} what was done to a part, as the beginning of a sentence: with other rows in its place it is not absent */
+export const replaced = (name) => msg`With ${name} replaced`;
+
+/** @returns {string} what the step's token becomes when `done` is done, and the likeliest token then */
+export function effectSentence(done, token, base, effect) {
   const [before, after, text] = [chance(base.logprob), chance(effect.logprob), quoted(token)];
   const moved =
     effect.logprob < base.logprob
-      ? msg`Without ${name}, ${text} falls from ${before} to ${after}.`
-      : msg`Without ${name}, ${text} rises from ${before} to ${after}.`;
+      ? msg`${done}, ${text} falls from ${before} to ${after}.`
+      : msg`${done}, ${text} rises from ${before} to ${after}.`;
   const next =
     effect.best.id === base.best.id
       ? msg`The likeliest token stays ${quoted(effect.best)}.`
       : msg`The likeliest token becomes ${quoted(effect.best)}.`;
-  return before === after ? msg`Without ${name}, ${text} stays at ${before}. ${next}` : `${moved} ${next}`;
+  return before === after ? msg`${done}, ${text} stays at ${before}. ${next}` : `${moved} ${next}`;
 }
 
-/** @returns {string[]} what the two maps say together; `facts` from `compared` */
-export function comparisonSentences(facts, looks, effects, { heads, tokens }) {
+/** @returns {string[]} what the two maps say together; `facts` from `compared`; `rival`: the probability of the likeliest token but the first, with nothing replaced */
+export function comparisonSentences(facts, looks, effects, { heads, tokens, rival }) {
   const count = effects.length;
   const place = (at) => headName(at, heads);
   const share = (at) => percent(looks[at].share, 0);
   const first =
     facts.flips === 0
-      ? msg`Without any single head of the ${count}, the likeliest next token stays the same.`
+      ? msg`With any single head of the ${count} replaced, the likeliest next token stays the same.`
       : plural(
           facts.flips,
-          form`${facts.flips} of the ${count} heads makes another token the likeliest when it is switched off.`,
-          form`${facts.flips} of the ${count} heads make another token the likeliest, each when it alone is switched off.`,
+          form`${facts.flips} of the ${count} heads makes another token the likeliest when it alone is replaced.`,
+          form`${facts.flips} of the ${count} heads make another token the likeliest, each when it alone is replaced.`,
         );
+  const margin = msg`With nothing replaced, the second likeliest has ${percent(rival, rival < 0.1 ? 1 : 0)}.`;
   const looking =
     facts.lookingFlips === 0
       ? plural(
           facts.looking,
-          form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, the likeliest token stays the same.`,
-          form`${facts.looking} heads give at least half of their weight to one token that is not the first. Without any one of them, the likeliest token stays the same.`,
+          form`${facts.looking} head gives at least half of the newest token’s weight to one token that is not the first. With it replaced in every row, the likeliest token stays the same.`,
+          form`${facts.looking} heads give at least half of the newest token’s weight to one token that is not the first. With any one of them replaced in every row, the likeliest token stays the same.`,
         )
       : plural(
           facts.looking,
-          form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, another token is the likeliest.`,
-          form`${facts.looking} heads give at least half of their weight to one token that is not the first. Only without ${facts.lookingFlips} of them is another token the likeliest.`,
+          form`${facts.looking} head gives at least half of the newest token’s weight to one token that is not the first. With it replaced in every row, another token is the likeliest.`,
+          form`${facts.looking} heads give at least half of the newest token’s weight to one token that is not the first. With one of them replaced in every row, another token is the likeliest for ${facts.lookingFlips} of them.`,
         );
-  const sentences = [first, looking];
-  if (facts.looksMost !== null) {
-    const at = facts.looksMost;
-    const key = quoted(tokens[looks[at].key]);
+  const sentences = [`${first} ${margin}`, looking];
+  const { looksMost, mattersMost } = facts;
+  if (looksMost !== null) {
+    const key = quoted(tokens[looks[looksMost].key]);
     sentences.push(
-      msg`Looks a lot, and little changes without it: ${place(at)} gives ${key} ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, no more than that of the median head. Other heads may make up for it.`,
+      msg`Of the heads with at most the median effect, ${place(looksMost)} looks most from the newest token: ${share(looksMost)} on ${key}. Replaced in every row, it gives a KL divergence of ${divergence(effects[looksMost].kl)} (median head: ${divergence(facts.median)}).`,
     );
   }
-  if (facts.mattersMost !== null && facts.mattersMost !== facts.looksMost) {
-    const at = facts.mattersMost;
+  if (mattersMost !== null && mattersMost !== looksMost) {
     sentences.push(
-      msg`Looks little, and much changes without it: ${place(at)} gives no token but the first more than ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
+      msg`Of the heads that look less than the median head, ${place(mattersMost)} changes most: from the newest token, it gives no token but the first more than ${share(mattersMost)}. Replaced in every row, it gives a KL divergence of ${divergence(effects[mattersMost].kl)} (median head: ${divergence(facts.median)}).`,
     );
   }
   return sentences;
@@ -138,5 +141,5 @@ export function comparisonSentences(facts, looks, effects, { heads, tokens }) {
 
 /** @returns {string} the token, of all but the last, whose absence changes the prediction most */
 export function tokenSentence(token, position, effect) {
-  return msg`Of all tokens but the last, leaving out ${quoted(token)} at position ${position} changes the prediction most: the distance (KL) is ${distance(effect.kl)}.`;
+  return msg`Of all tokens but the last, leaving out ${quoted(token)} at position ${position} changes the prediction most: the KL divergence is ${divergence(effect.kl)}.`;
 }

@@ -126,11 +126,11 @@ test("two lists agree by size, whatever the sign", () => {
   assert.equal(agreement(one, [0.1, 8, 7, 6, 5, 9, 0.2]).shared, 4);
 });
 
-test("an indirect head has a large total and a small direct effect, a compensated one the reverse", () => {
+test("a total-only head has a large total and a small direct effect, a direct-only one the reverse", () => {
   const most = { totals: 2, directs: 4 };
   assert.deepEqual(
     [standing(-1, 0.1, most), standing(0.05, -2, most), standing(1, 2, most), standing(0, 0, most)],
-    ["indirect", "compensated", null, null],
+    ["total-only", "direct-only", null, null],
   );
 });
 
