@@ -41,7 +41,7 @@ def test_heads_are_switched_off_with_progress_a_stop_and_the_engines_numbers(sta
     expect(heads.get_by_text("Stopped after")).to_be_visible()
     known = int(progress.get_attribute("value") or 0)
     heads.get_by_role("button", name="Go on").click()
-    expect(heads.get_by_text("runs of this step")).to_be_visible(timeout=200_000)
+    expect(heads.get_by_text("variants of this step")).to_be_visible(timeout=200_000)
     effects = all_effects(stage, short_run, "heads")
     assert 0 <= known < len(effects)
     count, per_layer = len(effects), stage.server.opened(short_run)["model"]["heads"]
@@ -66,7 +66,7 @@ def test_heads_are_switched_off_with_progress_a_stop_and_the_engines_numbers(sta
     matters = stage.region("Strong attention").get_by_role("button", name=re.compile("Without each head"))
     expect(matters).to_contain_text(f"L{layer} h{head}")
     matters.click()
-    expect(heads.get_by_text("runs of this step")).to_be_visible()
+    expect(heads.get_by_text("variants of this step")).to_be_visible()
 
 
 def test_another_token_of_the_answer_is_chosen_where_its_effects_are_shown(stage: Stage, short_run: str) -> None:
@@ -83,7 +83,7 @@ def test_tokens_are_left_out_and_layers_switched_off(stage: Stage, short_run: st
     inspector = stage.at(short_run, STEP, "effects")
     tokens = inspector.get_by_role("region", name="Tokens of the text")
     tokens.get_by_role("button", name="Leave out each token").click()
-    expect(tokens.get_by_text("runs of this step")).to_be_visible(timeout=200_000)
+    expect(tokens.get_by_text("variants of this step")).to_be_visible(timeout=200_000)
     effects = all_effects(stage, short_run, "tokens")
     cells = tokens.get_by_role("list").get_by_role("button")
     expect(cells).to_have_count(len(effects))
@@ -92,7 +92,7 @@ def test_tokens_are_left_out_and_layers_switched_off(stage: Stage, short_run: st
     expect(cells.nth(largest)).to_have_accessible_name(re.compile(f"{effects[largest]['kl']:.3f}"))
     layers = inspector.get_by_role("region", name="Layers", exact=True)
     layers.get_by_role("button", name=re.compile("Switch off")).click()
-    expect(layers.get_by_text("runs of this step")).to_be_visible(timeout=200_000)
+    expect(layers.get_by_text("variants of this step")).to_be_visible(timeout=200_000)
     mlp = all_effects(stage, short_run, "mlp")
     first = layers.get_by_role("button", name=re.compile(r"the MLP of layer 0:"))
     expect(first).to_have_accessible_name(re.compile(f"KL {mlp[0]['kl']:.3f}"))
@@ -121,7 +121,7 @@ def test_another_measure_asks_nothing_again_and_another_switch_shows_how_far_bot
     inspector = stage.at(short_run, STEP, "effects", layer=0, head=0)
     heads = inspector.get_by_role("region", name="Heads", exact=True)
     heads.get_by_role("button", name=re.compile("Switch off")).click()
-    expect(heads.get_by_text("runs of this step")).to_be_visible(timeout=200_000)
+    expect(heads.get_by_text("variants of this step")).to_be_visible(timeout=200_000)
     expect(heads.get_by_role("img", name=re.compile("^Total against direct effect"))).to_be_visible(timeout=60_000)
     asked: list[str] = []
     stage.page.on("request", lambda request: asked.append(request.url) if "/effects?" in request.url else None)

@@ -142,9 +142,10 @@ export function agreement(a, b) {
 export const LARGE = 0.25;
 export const SMALL = 0.05;
 
-/** @returns {"total-only"|"direct-only"|null} large in all and small directly, or the reverse; of the largest of each */
-export function standing(total, direct, { totals, directs }) {
-  const [all, own] = [Math.abs(total) / (totals || 1), Math.abs(direct) / (directs || 1)];
+/** @returns {"total-only"|"direct-only"|null} large in all and small directly, or the reverse; of the largest of each. KL grows as the square of a small change, so its root is compared */
+export function standing(measure, total, direct, { totals, directs }) {
+  const share = Math.abs(total) / (totals || 1);
+  const [all, own] = [measure === "kl" ? Math.sqrt(share) : share, Math.abs(direct) / (directs || 1)];
   if (all >= LARGE && own <= SMALL) return "total-only";
   return own >= LARGE && all <= SMALL ? "direct-only" : null;
 }

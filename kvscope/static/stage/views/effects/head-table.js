@@ -36,7 +36,7 @@ export function HeadTable({ run, token, looks, measurement, totals, directs, pat
       looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`,
       becomes(base, effects[at]),
       amount(measure, totals[at]),
-      ...(directs ? [signed(directs[at]), STANDINGS[standing(totals[at], directs[at], most)] ?? ""] : []),
+      ...(directs ? [signed(directs[at]), STANDINGS[standing(measure, totals[at], directs[at], most)] ?? ""] : []),
       ...(patterns ? [fixed(patterns.previous[at], 2), fixed(patterns.induction[at], 2)] : []),
       html`<${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}`,
     ],
@@ -57,9 +57,9 @@ export function HeadTable({ run, token, looks, measurement, totals, directs, pat
     />
     ${
       directs &&
-      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Total only: at least ${percent(LARGE, 0)} of the largest total, at most ${percent(SMALL, 0)} of the largest direct effect; direct only: the reverse. Direct effects are measured against zeros, whatever replaces the head.`}${
+      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Total only: at least ${percent(LARGE, 0)} of the largest total, at most ${percent(SMALL, 0)} of the largest direct effect; direct only: the reverse. ${measure === "kl" ? `${msg`Of KL, the square root is compared, since KL grows about as the square of a small change.`} ` : ""}Direct effects are measured against zeros, whatever replaces the head.`}${
         patterns &&
-        ` ${msg`Previous and induction: mean attention weight, on ${patterns.length} random tokens read twice, to the token before, and in the second reading to the token that followed the same one in the first.`}`
+        ` ${msg`Previous and induction: mean attention weight, on ${patterns.sequences} sequences of ${patterns.length} random tokens, each read twice, to the token before, and in the second reading to the token that followed the same one in the first.`}`
       }</p>`
     }`;
 }

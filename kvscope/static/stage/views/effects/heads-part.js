@@ -30,13 +30,13 @@ import {
   agreementSentence,
   becomes,
   comparisonSentences,
-  divergence,
   effectSentence,
   effectTitle,
   headName,
   replaced,
   SWITCHES,
   signed,
+  totalScale,
 } from "./words.js";
 
 const CALLOUTS = 3;
@@ -158,7 +158,7 @@ function Maps({ run, token, looks, measurement, totals, directs, patterns, measu
       html`<figure>
         <figcaption><b>${msg`Total against direct effect`}</b></figcaption>
         <${Scatter} totals=${totals} directs=${directs} name=${msg`Total against direct effect of each head`} across=${measure === "difference" ? msg`direct: logit of token − foil` : msg`direct: logit of token − mean logit`} up=${measure === "kl" ? msg`total: KL, nats` : measure === "difference" ? msg`total: logit difference` : msg`total: ln p, nats`}
-          title=${title} selected=${selected} onSelect=${onSelect} kinds=${kindsOf(totals, directs)} labelled=${labelledOf(totals, directs).map((at) => ({ at, text: label(at) }))} />
+          title=${title} selected=${selected} onSelect=${onSelect} kinds=${kindsOf(measure, totals, directs)} labelled=${labelledOf(totals, directs).map((at) => ({ at, text: label(at) }))} />
         <p class="muted small effect-says">${SCATTER_SAYS}</p>
       </figure>`
     }
@@ -176,9 +176,9 @@ const labelledOf = (totals, directs) => [
   ...new Set([totals, directs].flatMap((each) => byStrength(each).slice(0, LABELLED / 2))),
 ];
 
-function kindsOf(totals, directs) {
+function kindsOf(measure, totals, directs) {
   const most = { totals: strongest(totals), directs: strongest(directs) };
-  return totals.map((total, at) => standing(total, directs[at], most));
+  return totals.map((total, at) => standing(measure, total, directs[at], most));
 }
 
 function scaleSays(by, measure, largest, count) {
@@ -189,9 +189,7 @@ function scaleSays(by, measure, largest, count) {
   if (by === "direct")
     return msg`direct logit effect, −${signed(largest).slice(1)} to ${signed(largest)} logits (√ scale; green: for the token, pink: against it), the norm’s scale held fixed`;
   if (!count) return msg`Nothing is measured yet. A head is replaced in the row of every token.`;
-  return measure === "kl"
-    ? msg`KL divergence of the next token’s distribution from that of the step as it was, 0 to ${divergence(largest)} nats (√ scale)`
-    : msg`total effect, −${signed(largest).slice(1)} to ${signed(largest)} (√ scale); green, above 0: the measure falls when the head is replaced; pink: it rises`;
+  return totalScale(measure, largest);
 }
 
 /** Returns how far the measurements that exist agree on this prompt: of the other switches with this one, and of direct with total effects. */

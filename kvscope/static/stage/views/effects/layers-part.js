@@ -10,7 +10,7 @@ import { Grid } from "./grid.js";
 import { Measured } from "./measured.js";
 import { useDirect } from "./use-direct.js";
 import { useEffects } from "./use-effects.js";
-import { amount, effectSentence, effectTitle, replaced, signed } from "./words.js";
+import { amount, effectSentence, effectTitle, replaced, signed, totalScale } from "./words.js";
 
 const KINDS = [
   { of: "attention", heading: msg`attention`, name: (layer) => msg`the attention of layer ${layer}` },
@@ -50,6 +50,7 @@ export function LayersPart({ state, client, dispatch, step }) {
     <figure class="effect-layers">
       <${Grid} layers=${run.layers} columns=${KINDS.length} name=${msg`What changes when a layer is replaced`} headings=${KINDS.map(({ heading }) => heading)}
         colour=${colour} title=${title} selected=${selected} onSelect=${setSelected} />
+      ${effects.length > 0 && html`<p class="muted small">${totalScale(measure, largest)}</p>`}
     </figure>
-    ${selected !== null && effectAt(selected) && html`<p class="effect-picked" role="status">${effectSentence(replaced(nameAt(selected)), token, base, effectAt(selected))} ${msg`Total effect: ${amount(measure, values[placeOf(selected)])}.`}${direct && ` ${msg`Direct effect: ${signed(directAt(selected))} logits, the norm’s scale held fixed.`}`}</p>`}`;
+    ${selected !== null && effectAt(selected) && html`<p class="effect-picked" role="status">${effectSentence(replaced(nameAt(selected)), token, base, effectAt(selected))} ${msg`Total effect: ${amount(measure, values[placeOf(selected)])}.`}${direct && ` ${msg`Direct effect, against zeros: ${signed(directAt(selected))} logits of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}, the norm’s scale held fixed.`}`}</p>`}`;
 }

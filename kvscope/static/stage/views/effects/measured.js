@@ -12,7 +12,7 @@ export function Measured({ measurement, label, name, run, readiness }) {
   const model = modelFor(run, readiness);
   if (status === "done") {
     return html`<p class="effect-state muted small" role="status">
-      ${msg`${count} runs of this step, in ${milliseconds(ms)}`} <${Badge} origin="measured" />
+      ${msg`${count} variants of this step, computed in ${milliseconds(ms)}`} <${Badge} origin="measured" />
     </p>`;
   }
   if (model === "none") return html`<p class="effect-state muted" role="status">${NO_STUDY}</p>`;

@@ -62,4 +62,4 @@ function spread(labelled, places) {
 }
 
 /** @returns {string} what the picture shows and does not show */
-export const SCATTER_SAYS = msg`Far from 0 upwards or down, near 0 across: replacing the head changes the prediction, but hardly by what it writes to this token itself: perhaps through later parts, other tokens’ logits or the norm. Far across, near 0 upwards: it writes much, yet replacing it changes little: others may make up for it, or what replaces it writes much the same. The picture shows that the two differ, not why.`;
+export const SCATTER_SAYS = msg`Far from 0 upwards or down, near 0 across: replacing the head changes the prediction, but hardly by what it writes to this token itself: perhaps through later parts, other tokens’ logits, the norm, or what the replacement writes. Far across, near 0 upwards: it writes much, yet replacing it changes little: the probability may be near 100 %, it may raise rivals as much, others may make up for it, or what replaces it may write much the same. The picture shows that the two differ, not why.`;

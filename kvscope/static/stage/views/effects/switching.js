@@ -39,7 +39,7 @@ export function Switching({ state, step, dispatch }) {
         <textarea rows="3" maxlength=${mostOf(state.limits, "effects", "source")} value=${choice.reference} onInput=${(event) => set({ reference: event.target.value })}></textarea>
       </label>`
     }
-    <p class="muted small">${says}</p>
+    <p class="muted small">${says} ${msg`Every row gets it, also the first, on which many heads rest their attention: a large effect may come from there.`}</p>
   </div>`;
 }
 

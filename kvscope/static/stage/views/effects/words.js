@@ -21,7 +21,7 @@ export const SWITCHES = [
   {
     by: "zero",
     name: msg`zeros`,
-    says: msg`The part gives zeros to every row. A model never saw zeros there, so this can break more than the part’s own work.`,
+    says: msg`The part gives zeros to every row. Exact zeros are unusual there, so this can break more than the part’s own work.`,
   },
   {
     by: "mean",
@@ -50,6 +50,13 @@ export const MEASURES = [
 export function amount(measure, value) {
   if (value === null || value === undefined) return "–";
   return measure === "kl" ? divergence(value) : signed(value);
+}
+
+/** @returns {string} what the colours of total effects mean */
+export function totalScale(measure, largest) {
+  return measure === "kl"
+    ? msg`KL divergence D(step as it was ‖ with the part replaced) of the next token’s distribution, 0 to ${divergence(largest)} nats (√ scale)`
+    : msg`total effect, −${signed(largest).slice(1)} to ${signed(largest)} (√ scale); green, above 0: the measure falls when the part is replaced; pink: it rises`;
 }
 
 /** @returns {string} a number with its sign */
@@ -111,8 +118,9 @@ export function comparisonSentences(facts, looks, effects, { heads, tokens, riva
           form`${facts.flips} of the ${count} heads make another token the likeliest, each when it alone is replaced.`,
         );
   const margin = msg`With nothing replaced, the second likeliest has ${percent(rival, rival < 0.1 ? 1 : 0)}.`;
-  const looking =
-    facts.lookingFlips === 0
+  const looking = !facts.looking
+    ? msg`No head gives at least half of the newest token’s weight to one token that is not the first.`
+    : facts.lookingFlips === 0
       ? plural(
           facts.looking,
           form`${facts.looking} head gives at least half of the newest token’s weight to one token that is not the first. With it replaced in every row, the likeliest token stays the same.`,
@@ -128,12 +136,12 @@ export function comparisonSentences(facts, looks, effects, { heads, tokens, riva
   if (looksMost !== null) {
     const key = quoted(tokens[looks[looksMost].key]);
     sentences.push(
-      msg`Of the heads with at most the median effect, ${place(looksMost)} looks most from the newest token: ${share(looksMost)} on ${key}. Replaced in every row, it gives a KL divergence of ${divergence(effects[looksMost].kl)} (median head: ${divergence(facts.median)}).`,
+      msg`Of the heads with at most the median KL, ${place(looksMost)} looks most from the newest token: ${share(looksMost)} on ${key}. Replaced in every row, it gives a KL divergence of ${divergence(effects[looksMost].kl)} (median head: ${divergence(facts.median)}).`,
     );
   }
   if (mattersMost !== null && mattersMost !== looksMost) {
     sentences.push(
-      msg`Of the heads that look less than the median head, ${place(mattersMost)} changes most: from the newest token, it gives no token but the first more than ${share(mattersMost)}. Replaced in every row, it gives a KL divergence of ${divergence(effects[mattersMost].kl)} (median head: ${divergence(facts.median)}).`,
+      msg`Of the heads whose largest weight from the newest token, the first token aside, is below the median head’s, ${place(mattersMost)} has the largest KL: it gives no token but the first more than ${share(mattersMost)}. Replaced in every row, it gives a KL divergence of ${divergence(effects[mattersMost].kl)} (median head: ${divergence(facts.median)}).`,
     );
   }
   return sentences;

@@ -129,9 +129,16 @@ test("two lists agree by size, whatever the sign", () => {
 test("a total-only head has a large total and a small direct effect, a direct-only one the reverse", () => {
   const most = { totals: 2, directs: 4 };
   assert.deepEqual(
-    [standing(-1, 0.1, most), standing(0.05, -2, most), standing(1, 2, most), standing(0, 0, most)],
+    [
+      [-1, 0.1],
+      [0.05, -2],
+      [1, 2],
+      [0, 0],
+    ].map((each) => standing("difference", ...each, most)),
     ["total-only", "direct-only", null, null],
   );
+  // The square root of a KL divergence: 0.05 is 16 % of the largest.
+  assert.equal(standing("kl", 0.05, -2, most), null);
 });
 
 test("a shade with a sign is in the middle for nothing", () => {
