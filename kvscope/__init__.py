@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kvscope.app.reader.errors import CannotRead, CannotRun, NotThere
+    from kvscope.app.reader.observed import from_cache
     from kvscope.app.reader.opening import open
     from kvscope.app.reader.run import Run
     from kvscope.app.reader.running import run
     from kvscope.app.reader.token import Token
 
-__all__ = ["CannotRead", "CannotRun", "NotThere", "Run", "Token", "open", "run"]
+__all__ = ["CannotRead", "CannotRun", "NotThere", "Run", "Token", "from_cache", "open", "run"]
 
 _HOMES = {
     "open": "opening",
+    "from_cache": "observed",
     "run": "running",
     "Run": "run",
     "Token": "token",

@@ -40,7 +40,7 @@ ROOMS = {
             "grouped.py linear.py rope.py kv_cache.py windowed_cache.py region.py small_cache.py transformer.py",
         ),
         *rooms("model", "niceness.py weights.py checkpoint engine cuda_graphs.py native"),
-        *rooms("model", "source activations by_hand log serving measure.py service"),
+        *rooms("model", "source activations by_hand log serving measure.py service observed"),
     ),
     "app": (
         "model",
@@ -234,7 +234,7 @@ def test_nothing_that_shows_a_model_goes_by_the_name_of_its_architecture() -> No
     """
     told = ("model/config.py", "model/checkpoint/", "model/by_hand/", "static/memory/config.js")
     told += ("model/log/schema.py", "model/service/info.py", "model/native/implemented.py", "model/families.py")
-    told += ("model/service/gguf_facts.py", "static/engine/gguf/")
+    told += ("model/service/gguf_facts.py", "static/engine/gguf/", "model/observed/")
     shown = {path for part in ROOMS for path in imports_of(part) if not path.startswith(told)}
     knowing = {path for path in shown if ARCH.search((PACKAGE_FOLDER / path).read_text("utf-8"))}
     assert len(shown) > 400

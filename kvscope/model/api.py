@@ -73,6 +73,8 @@ MAX_SOURCE_CHARS, MAX_REFERENCES = 1_000, 16
 
 ValueLevel = Literal["qkv", "block"]
 """Which exact values of a step are stored: the rows of Q, K and V, or also the activations of each block."""
+StoredLevel = Literal["kv", ValueLevel]
+"""`ValueLevel`, or "kv" of a run that another program computed: what it returned of Q, K and V."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +283,19 @@ def _refused(field: str, message: str, limit: Any, status: int) -> Refused:
     return Refused(field, message, limit=limit, status=status)
 
 
-class Service(Protocol):
+class NotTakenOver(Refused):
+    """A module of `transformers` that KVScope does not implement. It can still run itself (model.observed)."""
+
+
+class Advancing(Protocol):
+    """Computes runs, a pass at a time."""
+
+    def control(self, run: str, action: str) -> str: ...
+
+    def advance(self) -> list[Frame]: ...
+
+
+class Service(Advancing, Protocol):
     """A loaded model that serves runs. Not thread-safe: one thread calls it.
 
     It also has a method for each question (model.service.questions), called by the question's name.
@@ -400,11 +414,15 @@ def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
 
 
 def same_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Returns whether two models, described as in `open` frames, compute the same values: same weights and dtype."""
-    return (one["sha256"], one["weight_dtype"]) == (other["sha256"], other["weight_dtype"])
+    """Returns whether two models, described as in `open` frames, compute the same values: same weights and dtype. Those
+    of another program have no hash, and are never the same.
+    """
+    if "computed_by" in one or "computed_by" in other:
+        return False
+    return bool((one["sha256"], one["weight_dtype"]) == (other["sha256"], other["weight_dtype"]))
 
 
 def called(model: Mapping[str, Any]) -> str:
     """Returns the name of a model described as in an `open` frame, with the dtype of its weights if not float32."""
-    dtype = model["weight_dtype"]
+    dtype = model.get("weight_dtype", "float32")
     return str(model["name"]) if dtype == "float32" else f"{model['name']} in {dtype}"

@@ -10,7 +10,7 @@ from threading import Event
 from typing import Any
 
 from kvscope.app.engine.process import resolve
-from kvscope.model.api import Frame, Progress, Refused, Service, ValueLevel, ValuesRequest, under_changes
+from kvscope.model.api import Advancing, Frame, Progress, Refused, Service, ValueLevel, ValuesRequest, under_changes
 from kvscope.model.log import frames as codec
 from kvscope.model.log.schema import rows_of
 
@@ -23,7 +23,7 @@ def load(
     return loaded
 
 
-def computed(service: Service, begun: list[Frame]) -> Iterator[Frame]:
+def computed(service: Advancing, begun: list[Frame]) -> Iterator[Frame]:
     """Yields the frames of a run, `begun` first: those with which the service has admitted it.
 
     Ctrl-C stops the run between two passes; its log then ends there. If the caller stops iterating, so does the run.

@@ -69,7 +69,7 @@ def facts_of(run: LogReader, by_hand: ByHand) -> Facts:
     """Returns a run's facts. Their functions raise LookupError for a step, layer, head or position out of range."""
     model = run.open["model"]
     steps = [_step(step) for step in run.steps]
-    local = sum(window is not None for window in model["windows"] or ())
+    local = sum(window is not None for window in model.get("windows") or ())
     counted = {"head_count": model["layers"] * model["heads"]}
     names = {
         "model": {**model, **counted, "local_layers": local, "global_layers": model["layers"] - local},

@@ -104,11 +104,19 @@ def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
     return figure
 
 
+def _each(log: LogReader, field: str, what: str) -> list[dict[str, Any]]:
+    """Returns a field of each step. Raises NotThere if the run lacks it, because another program computed it."""
+    if any(field not in step for step in log.steps):
+        by = log.open["model"]["computed_by"]
+        raise NotThere(f"This run does not have {what}: {by}, which computed it, did not return them.")
+    return [step[field] for step in log.steps]
+
+
 def cache(log: LogReader) -> go.Figure:
     """Draws the bytes of K and V that the run had after each step, and the bytes that the step wrote."""
     import plotly.graph_objects as go
 
-    kv = [step["kv"] for step in log.steps]
+    kv = _each(log, "kv", "the bytes of its cache")
     labels = _step_labels(log)
     # Layers with a window may drop some bytes that a step wrote before the step ends.
     written = [min(each["bytes_written"], each["bytes_used"]) for each in kv]
@@ -124,15 +132,16 @@ def cache(log: LogReader) -> go.Figure:
             customdata=positions,
             hovertemplate=f"%{{x}}<br>{name}: %{{y:,}} bytes<br>positions cached: %{{customdata}}<extra></extra>",
         )
-    figure.add_scatter(
-        x=labels,
-        y=[each["bytes_reserved"] for each in kv],
-        name="reserved, in whole blocks",
-        mode="lines",
-        line={"shape": "hvh", "dash": "dot", "color": MUTED},
-        customdata=[each["blocks"] for each in kv],
-        hovertemplate="%{x}<br>reserved: %{y:,} bytes in %{customdata} blocks<extra></extra>",
-    )
+    if "blocks" in kv[0]:
+        figure.add_scatter(
+            x=labels,
+            y=[each["bytes_reserved"] for each in kv],
+            name="reserved, in whole blocks",
+            mode="lines",
+            line={"shape": "hvh", "dash": "dot", "color": MUTED},
+            customdata=[each["blocks"] for each in kv],
+            hovertemplate="%{x}<br>reserved: %{y:,} bytes in %{customdata} blocks<extra></extra>",
+        )
     if windowed := kv[-1].get("windowed"):
         note = f"layers with a window hold the newest {windowed['positions']:,} of {kv[-1]['positions']:,} positions"
     else:
@@ -149,6 +158,7 @@ def time(log: LogReader) -> go.Figure:
     from plotly.subplots import make_subplots
 
     steps, labels = log.steps, _step_labels(log)
+    _each(log, "ms", "the times of its steps")
     decodes = len(steps) > 1
     figure = make_subplots(
         1,

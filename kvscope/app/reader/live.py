@@ -14,7 +14,7 @@ from kvscope.app.reader.errors import CannotRun
 from kvscope.app.run_bodies import ChangeRun, new_id
 from kvscope.app.travel.importing import Imported
 from kvscope.app.travel.words import Share
-from kvscope.model.api import ChangedRequest, ForkRequest, Frame, Refused, RunRequest, Service
+from kvscope.model.api import Advancing, ChangedRequest, ForkRequest, Frame, Refused, RunRequest, Service
 from kvscope.model.log import frames as codec
 from kvscope.model.log.reader import LogReader
 from kvscope.model.settings import Change
@@ -29,6 +29,20 @@ def changes_of(changes: Iterable[Mapping[str, Any]]) -> tuple[Change, ...]:
         return tuple(check(ChangeRun, {"changes": listed}).changes) if listed else ()
     except Refused as refused:
         raise CannotRun(str(refused)) from None
+
+
+def payloads_of(service: Advancing, begun: list[Frame], on_frame: OnFrame) -> list[bytes]:
+    """Computes a run to its end; returns its log. Raises CannotRun, and KeyboardInterrupt before the first step."""
+    payloads = []
+    for frame in computed(service, begun):
+        payloads.append(frame.payload)
+        on_frame(frame)
+    close = codec.header(payloads[-1]).data
+    if not close["steps"]:
+        if close["reason"] == "stopped":
+            raise KeyboardInterrupt
+        raise CannotRun(f"The run ended before its first token: {close['error'] or close['reason']}.")
+    return payloads
 
 
 class LiveModel:
@@ -92,16 +106,7 @@ class Live:
 
     @classmethod
     def _of(cls, model: LiveModel, service: Service, begun: list[Frame], on_frame: OnFrame) -> Live:
-        payloads = []
-        for frame in computed(service, begun):
-            payloads.append(frame.payload)
-            on_frame(frame)
-        close = codec.header(payloads[-1]).data
-        if not close["steps"]:
-            if close["reason"] == "stopped":
-                raise KeyboardInterrupt
-            raise CannotRun(f"The run ended before its first token: {close['error'] or close['reason']}.")
-        return cls(model, payloads)
+        return cls(model, payloads_of(service, begun, on_frame))
 
     def changed(self, changes: tuple[Change, ...], on_frame: OnFrame) -> Live:
         """Computes the run again with changes, which replace those it has. Raises CannotRun."""

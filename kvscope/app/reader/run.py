@@ -145,9 +145,13 @@ class Run:
         """Returns the exact values of a step in a layer by name, float32, as in docs/frames.md under `values`: q, k and
         v in full precision, values inside the block rounded to 16 bits (`block` has them in full).
 
-        Raises NotThere if none are stored and the run's model is not in this process.
+        Of a run that another program computed, they are what it returned of q, k and v. Raises NotThere if none are
+        stored and the run's model is not in this process.
         """
         with _public_errors():
+            if by := self.model.get("computed_by") if not self._stores(layer) else None:
+                self.log.companded(step, layer, 0)
+                raise NotThere(f"This run has no q, k and v: {by}, which computed it, did not return them.")
             if self._live is None or self._stores(layer):
                 return self.log.exact(step, layer)
             live = self._at(step, layer)
@@ -178,8 +182,14 @@ class Run:
         Raises NotThere if it is not stored and the run's model is not in this process.
         """
         with _public_errors():
-            if self._stores(self.model["layers"] - 1):
+            by = self.model.get("computed_by")
+            if self._stores(self.model["layers"] - 1) and (by is None or self.log.has_lens):
                 return self.log.lens(step)
+            if by is not None:
+                raise NotThere(
+                    "This run has no lens: it needs the rows after each layer and the final norm and head of the model."
+                    f" What {by} returned lacks them, or they do not give its logits."
+                )
             if self._live is None:
                 raise NotThere(
                     "The lens needs exact values of the last layer, and none are stored with this run. Store them: "
@@ -342,6 +352,11 @@ class Run:
 
     def _of_model(self) -> Live:
         if self._live is None:
+            if by := self.model.get("computed_by"):
+                raise CannotRun(
+                    f"This needs KVScope's own computation of the model, and {by} computed the run. "
+                    "Use kvscope.run with a model of a family that docs/models.md lists."
+                )
             raise NotThere(
                 "This run was opened from a record, and its model is not in this process; kvscope.run computes a run "
                 "with its model."

@@ -11,19 +11,23 @@ from kvscope.app.bodies import check
 from kvscope.app.engine.in_process import load
 from kvscope.app.engine.process import resolve
 from kvscope.app.reader.errors import CannotRun
-from kvscope.app.reader.live import Live, LiveModel, changes_of
+from kvscope.app.reader.live import Live, LiveModel, OnFrame, changes_of, payloads_of
+from kvscope.app.reader.observed import content_of
 from kvscope.app.reader.run import Run
 from kvscope.app.reader.watching import OnStep, show_progress, watching
 from kvscope.app.run_bodies import NewRun, new_id
 from kvscope.app.settings import DEFAULT_SERVICE
-from kvscope.model.api import Refused, Service, WeightDtype
+from kvscope.model.api import NotTakenOver, Refused, RunRequest, Service, WeightDtype
 from kvscope.model.packaged import check_terms
 
 PASSED = "kvscope.model.service.loading:load_passed"
+OBSERVED = "kvscope.model.observed.module:ModuleRun"
 FINGERPRINT = "kvscope.model.checkpoint.live_model:fingerprint"
 
 _loaded: dict[tuple[str, ...], LiveModel] = {}
 _lock = Lock()
+_observing = Lock()
+"""Held while a module is run: the run changes its settings for a moment."""
 
 
 def run(
@@ -65,21 +69,40 @@ def run(
     except Refused as refused:
         raise CannotRun(str(refused)) from None
     changed = changes_of(changes)
+    asked = request.of(new_id(), owner="")
+    try:
+        loaded = _model(model, tokenizer, device, dtype)
+    except NotTakenOver as why:
+        if changed or device != "auto" or dtype != "float32":
+            setting = "changes" if changed else "device" if device != "auto" else "dtype"
+            raise CannotRun(f"{setting} is for models that KVScope computes itself; leave it out. {why}") from None
+        with watching(on_step) as on_frame:
+            return _observed(model, tokenizer, asked, on_frame)
+    except Refused as refused:
+        raise CannotRun(str(refused)) from None
     with watching(on_step) as on_frame:
-        live = Live.started(_model(model, tokenizer, device, dtype), request.of(new_id(), owner=""), changed, on_frame)
+        live = Live.started(loaded, asked, changed, on_frame)
     return Run(live.content, live)
 
 
+def _observed(model: object, tokenizer: object, request: RunRequest, on_frame: OnFrame) -> Run:
+    """Returns a run that the module itself computes."""
+    with _observing:
+        try:
+            service = resolve(OBSERVED)(model, tokenizer, request)
+            payloads = payloads_of(service, service.begin(), on_frame)
+        except Refused as refused:
+            raise CannotRun(str(refused)) from None
+    return Run(content_of(payloads, service.exact))
+
+
 def _model(model: object, tokenizer: object, device: str, dtype: WeightDtype) -> LiveModel:
-    """Returns the model, loaded unless this process has it. Raises CannotRun."""
-    try:
-        if model is None or isinstance(model, str | os.PathLike):
-            return _named(None if model is None else os.fspath(model), tokenizer, device, dtype)
-        key = (resolve(FINGERPRINT)(model), device, dtype)
-        # The function refers to the model, so that no other one gets its id while it is in use.
-        return _once(key, lambda: resolve(PASSED)(model, tokenizer, device, dtype, show_progress))
-    except Refused as refused:
-        raise CannotRun(str(refused)) from None
+    """Returns the model, loaded unless this process has it. Raises Refused."""
+    if model is None or isinstance(model, str | os.PathLike):
+        return _named(None if model is None else os.fspath(model), tokenizer, device, dtype)
+    key = (resolve(FINGERPRINT)(model), device, dtype)
+    # The function refers to the model, so that no other one gets its id while it is in use.
+    return _once(key, lambda: resolve(PASSED)(model, tokenizer, device, dtype, show_progress))
 
 
 def _named(name: str | None, tokenizer: object, device: str, dtype: WeightDtype) -> LiveModel:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -70,6 +72,19 @@ def lens_of(logits: Tensor, token: int) -> list[LensRow]:
             top.indices.tolist(), top.values.tolist(), probs[:, token].tolist(), ranks.tolist(), strict=True
         )
     ]
+
+
+def lens_answer(rows: list[LensRow], token: int, named: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+    """Returns the lens as docs/frames.md describes it. `named` describes a token."""
+    layers = [
+        {
+            "layer": layer,
+            "top": [{**named(best), "prob": prob} for best, prob in row.top],
+            "chosen": {"prob": row.prob, "rank": row.rank},
+        }
+        for layer, row in enumerate(rows)
+    ]
+    return {"token": named(token), "layers": layers}
 
 
 def standings_of(logits: Tensor, tokens: list[int]) -> list[Standing]:

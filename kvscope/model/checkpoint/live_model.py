@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from kvscope.model.api import Progress, Refused
+from kvscope.model.api import NotTakenOver, Progress, Refused
 from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.checkpoint.hf_folder import HEADS, FolderModel, read_tensors
 
@@ -29,7 +29,7 @@ def fingerprint(model: object) -> str:
 
     Raises Refused("model") for an object that is no model.
     """
-    tensors = _checked(model).state_dict().values()
+    tensors = _causal(model).state_dict().values()
     return f"{id(model)} {hash(tuple((tensor.data_ptr(), tensor._version) for tensor in tensors))}"
 
 
@@ -39,25 +39,21 @@ def take_over(
     """Copies a causal language model of `transformers` into a checkpoint: converted to fp32, matrices then rounded to
     `dtype`. Its files are not read or downloaded again.
 
-    Raises Refused("model") unless it is of a family that can be loaded, with its own weights and nothing else, and
-    Refused("tokenizer") for a tokenizer that does not fit.
+    Raises NotTakenOver unless it is of a family that can be loaded, with its own weights and nothing else, and Refused
+    as `checked`.
     """
-    module = _checked(model)
-    if tokenizer is None:
-        raise Refused("tokenizer", "tokenizer is missing; pass the model's own: AutoTokenizer.from_pretrained(…).")
-    if not (hasattr(tokenizer, "save_pretrained") and hasattr(tokenizer, "__len__")):
-        raise Refused("tokenizer", f"tokenizer is a {type(tokenizer).__name__}; it must be one of transformers.")
-    rows = module.get_input_embeddings().weight.shape[0]
-    if len(tokenizer) > rows:
-        message = f"tokenizer has {len(tokenizer):,} tokens, and the model's embedding {rows:,} rows;"
-        message += " pass the model's own."
-        raise Refused("tokenizer", message, limit=rows)
+    module = checked(model, tokenizer)
+    try:
+        return _copied(module, tokenizer, progress, dtype)
+    except Refused as why:
+        raise NotTakenOver(why.field, why.message, limit=why.limit) from None
+
+
+def _copied(module: Any, tokenizer: Any, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
     tensors = dict(module.state_dict())
     head = HEADS.get(module.config.model_type)
     if head and _HEAD in tensors:
         tensors[head] = tensors.pop(_HEAD)
-    if strange := next((name for name, each in tensors.items() if each.device.type == "meta"), None):
-        raise Refused("model", f"model has no weights in memory: {strange} is on the meta device. Load it completely.")
     kind = type(module).__name__
     if any(each.endswith(_JOINED_EXPERTS) for each in tensors):
         message = f"model is a {kind}, whose experts are joined in memory; save it with save_pretrained, and name"
@@ -72,10 +68,31 @@ def take_over(
     return Checkpoint(read.config, read.weights, read.tokenizer, name, _sha256(tensors), kind, read.stored)
 
 
-def _checked(model: Any) -> Any:
+def checked(model: Any, tokenizer: Any) -> Any:
+    """Returns the model, if it is a causal language model of `transformers` whose weights are in memory, and the
+    tokenizer fits. Raises Refused("model") and Refused("tokenizer").
+    """
+    module = _causal(model)
+    if tokenizer is None:
+        raise Refused("tokenizer", "tokenizer is missing; pass the model's own: AutoTokenizer.from_pretrained(…).")
+    if not (hasattr(tokenizer, "save_pretrained") and hasattr(tokenizer, "__len__")):
+        raise Refused("tokenizer", f"tokenizer is a {type(tokenizer).__name__}; it must be one of transformers.")
+    rows = module.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > rows:
+        message = f"tokenizer has {len(tokenizer):,} tokens, and the model's embedding {rows:,} rows;"
+        message += " pass the model's own."
+        raise Refused("tokenizer", message, limit=rows)
+    if strange := next((name for name, each in module.state_dict().items() if each.device.type == "meta"), None):
+        raise Refused("model", f"model has no weights in memory: {strange} is on the meta device. Load it completely.")
+    return module
+
+
+def _causal(model: Any) -> Any:
     kind = type(model).__name__
     if not (isinstance(model, nn.Module) and hasattr(model, "config") and hasattr(model, "get_output_embeddings")):
         raise Refused("model", f"model is a {kind}; it must be a name, a path, or a causal LM of transformers.")
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise Refused("model", f"model is a {kind}, an encoder-decoder; load a decoder-only one: AutoModelForCausalLM.")
     head: Any = model.get_output_embeddings
     if head() is None:
         raise Refused("model", f"model is a {kind}, which has no LM head; load it with AutoModelForCausalLM.")

@@ -31,12 +31,12 @@ class CapturedRows:
     first_query: int
     attention: np.ndarray
     """U8 [layers, H, Q, K], companded"""
-    q_norm: np.ndarray
-    """F16 [layers, H, Q], after RoPE"""
-    k_norm: np.ndarray
+    q_norm: np.ndarray | None
+    """F16 [layers, H, Q], after RoPE. This and the next three: None if another program did not return the rows"""
+    k_norm: np.ndarray | None
     """F16 [layers, Hkv, Q]"""
-    v_norm: np.ndarray
-    residual_norm: np.ndarray
+    v_norm: np.ndarray | None
+    residual_norm: np.ndarray | None
     """F16 [layers, Q]"""
     experts: np.ndarray | None = None
     """I32 [layers, Q, X]: the experts of each row; None if the model has no experts"""
@@ -94,7 +94,7 @@ class Capture:
                 companded = torch.stack([compand(weights) for weights in layers])
             attention.append(companded.flatten(2, 3))
         rows = torch.stack(self._q), cache.read_all(batch.slots), torch.stack(self._residual)
-        return [*map(_lengths, rows), *attention]
+        return [*map(lengths, rows), *attention]
 
 
 def captured_rows(
@@ -124,14 +124,14 @@ def with_experts(captured: list[CapturedRows], batch: Batch, experts: ChosenExpe
     ids, all_shares = experts.rows()
     chosen, shares = ids.int().cpu().numpy(), all_shares.half().cpu().numpy()  # L T X
     starts = (group.start + place * group.queries for group in batch.groups for place in range(group.sequences))
-    news = (slice(start, start + rows.residual_norm.shape[1]) for start, rows in zip(starts, captured, strict=True))
+    news = (slice(start, start + rows.attention.shape[2]) for start, rows in zip(starts, captured, strict=True))
     return [
         replace(rows, experts=chosen[:, new], expert_shares=shares[:, new])
         for rows, new in zip(captured, news, strict=True)
     ]
 
 
-def _lengths(values: Tensor) -> Tensor:
+def lengths(values: Tensor) -> Tensor:
     """Returns F16 lengths along the last axis, at most LARGEST_F16 so that none becomes infinity."""
-    lengths: Tensor = torch.linalg.vector_norm(values, dim=-1).clamp_(max=LARGEST_F16)
-    return lengths.half()
+    norms: Tensor = torch.linalg.vector_norm(values, dim=-1).clamp_(max=LARGEST_F16)
+    return norms.half()

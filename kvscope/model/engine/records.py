@@ -17,16 +17,23 @@ from kvscope.model.weights import ByFormat
 
 
 @dataclass(frozen=True, slots=True)
-class KVState:
-    """A run's cache after a step. Byte counts come from the pool's tensors."""
+class Paged:
+    """The blocks of a run in the paged cache, how many runs reference each, and their bytes."""
 
-    positions: int
     block_table: tuple[int, ...]
     refcounts: tuple[int, ...]
+    bytes_reserved: int
+
+
+@dataclass(frozen=True, slots=True)
+class KVState:
+    """A run's cache after a step. Byte counts come from the tensors. `paged`: None for a cache without blocks."""
+
+    positions: int
     bytes_written: int
     bytes_used: int
-    bytes_reserved: int
-    windowed: tuple[int, int] | None = None
+    paged: Paged | None
+    windowed: tuple[int, int | None] | None = None
     """Positions and blocks in layers with a window; None if the model has none."""
 
 
@@ -35,7 +42,7 @@ class Timing:
     """Wall times in milliseconds. `chunks`: each forward pass of the step, shared or not; `forward` is their sum.
 
     `capture`: the run's equal share of the capture time after these passes. `layers`: each layer's part of `forward`,
-    None if not measured. `conditions`: during these passes.
+    None if not measured. `conditions`: during these passes, None if not recorded.
     """
 
     chunks: tuple[float, ...]
@@ -43,7 +50,7 @@ class Timing:
     sample: float
     total: float
     layers: tuple[float, ...] | None
-    conditions: Conditions
+    conditions: Conditions | None
 
     @property
     def forward(self) -> float:
@@ -68,9 +75,12 @@ class Comparison:
     kl: float
 
 
-@dataclass(frozen=True, slots=True)
-class StepRecord:
-    """A complete step: the token that it chose, and its times and costs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedStep:
+    """A complete step of any program: the token that it chose, and what is known of its time and its cache.
+
+    `rows`: how many rows it computed. `batch`: how many runs shared its passes.
+    """
 
     run: str
     step: int
@@ -78,6 +88,16 @@ class StepRecord:
     position: int
     choice: Choice
     candidates: Candidates
+    rows: int
+    timing: Timing | None
+    batch: int | None
+    kv: KVState | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord(ObservedStep):
+    """A complete step of the engine."""
+
     timing: Timing
     batch: int
     kv: KVState

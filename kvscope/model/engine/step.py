@@ -9,7 +9,7 @@ from torch import Tensor
 
 from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.eviction import evict
-from kvscope.model.engine.records import Comparison, KVState, StepRecord, TokenRecord
+from kvscope.model.engine.records import Comparison, KVState, Paged, StepRecord, TokenRecord
 from kvscope.model.engine.run import Run, Spent
 from kvscope.model.engine.sampling import choose, divergence, put
 from kvscope.model.engine.threads import threads_for
@@ -52,6 +52,7 @@ def finish_step(
             timing=run.spent.timing(sample_ms),
             batch=batch,
             kv=_kv_state(run, cache),
+            rows=run.spent.cost.rows,
             cost=run.spent.cost,
             by=run.spent.by,
             forced=forced is not None,
@@ -79,10 +80,12 @@ def _kv_state(run: Run, cache: KVCache) -> KVState:
     sequence = run.sequence
     return KVState(
         positions=sequence.length,
-        block_table=tuple(sequence.table),
-        refcounts=tuple(cache.refcounts[block] for block in sequence.table),
         bytes_written=run.spent.cost.rows * cache.position_bytes,
         bytes_used=cache.bytes_used(sequence),
-        bytes_reserved=cache.bytes_reserved(sequence),
+        paged=Paged(
+            block_table=tuple(sequence.table),
+            refcounts=tuple(cache.refcounts[block] for block in sequence.table),
+            bytes_reserved=cache.bytes_reserved(sequence),
+        ),
         windowed=cache.windowed(sequence),
     )

@@ -11,6 +11,7 @@ from kvscope.model.log.check_serving import ServingCheck, tokens_of
 from kvscope.model.log.frames import MAX_FRAME_BYTES, MAX_OPENING_BYTES, VALUES, foreign_version
 from kvscope.model.log.schema import (
     FRAMES,
+    KV,
     MOST_TOP,
     Asked,
     Close,
@@ -24,7 +25,9 @@ from kvscope.model.log.schema import (
     Token,
     Values,
     check_tensors,
+    missing_in,
     not_finite,
+    observed,
     read_data,
     rows_of,
 )
@@ -86,7 +89,9 @@ class LogCheck:
             raise BadFile(where, f"is of the kind {kind!r}, which is not allowed there")
         data: FrameData = read_data(FRAMES[kind], read_json(frame.metadata["data"], f"{where}.data"), f"{where}.data")
         arrays = {name: array(payload, tensor) for name, tensor in frame.tensors.items()}
-        sizes = check_tensors(data.tensors, arrays, self._sizes, where)
+        self._refuse_missing(data, where)
+        expected = observed(data.tensors) if self._by_others else data.tensors
+        sizes = check_tensors(expected, arrays, self._sizes, where)
         self.run = frame.metadata["run"]
         if isinstance(data, Open):
             self._open(data, where)
@@ -114,10 +119,24 @@ class LogCheck:
         if not (self.steps if self.passes is None else self.passes):
             raise BadFile("The log", f"has no complete {'step' if self.passes is None else 'pass'} to show")
 
+    @property
+    def _by_others(self) -> bool:
+        """Whether another program computed the run, so that fields and tensors may be absent."""
+        return self.opening.model.computed_by is not None
+
+    def _refuse_missing(self, data: FrameData, where: str) -> None:
+        """Refuses a field that only another program's run may lack."""
+        if isinstance(data, Open):
+            self.opening = data
+        if not self._by_others and (field := missing_in(data)) is not None:
+            raise BadFile(f"{where}.data{field}", "is missing")
+
     def _open(self, data: Open, where: str) -> None:
+        if self._by_others and (data.study or data.changed or data.parent or data.reused):
+            raise BadFile(where, "is of a run that another program computed, and has what only KVScope computes")
         if data.study is not None and not isinstance(data.study, Serving):
             raise BadFile(where, "is a run derived from another run; only other runs and workloads can be saved")
-        if data.model.heads % data.model.kv_heads:
+        if data.model.kv_heads and data.model.heads % data.model.kv_heads:
             raise BadFile(f"{where}.data.model.heads", "is no multiple of kv_heads")
         if data.model.windows is not None and len(data.model.windows) != data.model.layers:
             raise BadFile(f"{where}.data.model.windows", "are not one for each layer")
@@ -128,12 +147,13 @@ class LogCheck:
                 if (getattr(change, name) or 0) >= count:
                     message = f"is {getattr(change, name)}; the model has {count}"
                     raise BadFile(f"{where}.data.changed.changes[{index}].{name}", message)
-        self.opening, self._sizes = data, data.model.sizes
+        self._sizes = data.model.sizes
         self._refuse_unknown(data.tokens, f"{where}.data.tokens")
         if data.study is not None:
             first = data.study.requests[0]
             if (data.prompt, len(data.tokens)) != (first.prompt, first.tokens):
                 raise BadFile(where, "opens with another prompt than that of its first request")
+            assert data.block_size is not None
             self._serving = ServingCheck(data.study, data.block_size, where)
 
     def _layer(self, data: Layer, sizes: Mapping[str, int], where: str) -> None:
@@ -170,15 +190,20 @@ class LogCheck:
 
     def _refuse_more(self, data: Step, where: str) -> None:
         """Refuses too many positions, blocks or passes: readers loop over as many as the log states."""
-        kv, size = data.kv, self.opening.block_size
-        if kv.positions > data.position + 1:
-            raise BadFile(f"{where}.data.kv.positions", f"are more than the {data.position + 1} that there are")
-        if not kv.blocks == len(kv.block_table) == len(kv.refcounts) or (kv.blocks - 1) * size > kv.positions:
-            raise BadFile(f"{where}.data.kv.blocks", "are more than its positions fill, or other than its tables say")
-        if kv.windowed and (kv.windowed.positions > kv.positions or kv.windowed.blocks > kv.blocks):
-            raise BadFile(f"{where}.data.kv.windowed", "is more than what all layers hold")
-        if len(data.ms.chunks) > len(self._rows) or len(data.ms.layers or ()) > self._sizes["layers"]:
+        if data.kv is not None:
+            self._refuse_cache(data.kv, data.position + 1, f"{where}.data.kv")
+        ms = data.ms
+        if ms and (len(ms.chunks) > len(self._rows) or len(ms.layers or ()) > self._sizes["layers"]):
             raise BadFile(f"{where}.data.ms", "has the times of more passes or layers than there are")
+
+    def _refuse_cache(self, kv: KV, positions: int, where: str) -> None:
+        blocks, size = kv.blocks or 0, self.opening.block_size or 0
+        if kv.positions > positions:
+            raise BadFile(f"{where}.positions", f"are more than the {positions} that there are")
+        if not blocks == len(kv.block_table or ()) == len(kv.refcounts or ()) or (blocks - 1) * size > kv.positions:
+            raise BadFile(f"{where}.blocks", "are more than its positions fill, or other than its tables say")
+        if kv.windowed and (kv.windowed.positions > kv.positions or (kv.windowed.blocks or 0) > blocks):
+            raise BadFile(f"{where}.windowed", "is more than what all layers hold")
 
     def _refuse_later_keys(self, first_query: int, attention: np.ndarray, where: str) -> None:
         """Refuses attention of a query to a key that comes after it."""
@@ -234,6 +259,7 @@ class ValuesCheck:
         self._log, self._layers = log, layers
         self._model_layers = log.opening.model.layers
         self._gated = log.opening.model.gated
+        self._by_others = log.opening.model.computed_by is not None
         self._next = 0
         self.level = ""
 
@@ -250,8 +276,10 @@ class ValuesCheck:
         if described(frame.metadata, where, step * self._model_layers + layer, self._log.run) != VALUES:
             raise BadFile(where, f"is not of the kind {VALUES!r}")
         data = read_data(Values, read_json(frame.metadata["data"], f"{where}.data"), f"{where}.data")
-        if layer == self._model_layers - 1 and data.lens is None:
+        if layer == self._model_layers - 1 and data.lens is None and not self._by_others:
             raise BadFile(f"{where}.data.lens", "is missing")
+        if data.level != "qkv" and (data.level == "kv") != self._by_others:
+            raise BadFile(f"{where}.data.level", f"is {data.level!r}, which this run cannot have")
         rows = rows_of(len(self._log.opening.tokens), step)
         self.level = self.level or data.level
         if (data.step, data.layer, data.first_query, data.level) != (step, layer, rows.start, self.level):

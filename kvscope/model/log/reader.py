@@ -231,6 +231,12 @@ class LogReader:
         payload = self._stored(step, layer)[1]
         return {name: tensor.astype(np.float32) for name, tensor in codec.tensors(payload).items()}
 
+    @property
+    def has_lens(self) -> bool:
+        """Returns whether the exact values of the last layer have the lens, as those of KVScope's own runs do."""
+        data, _ = self._values.get((0, self._layers - 1), ({}, b""))
+        return isinstance(data.get("lens"), dict)
+
     def lens(self, step: int) -> dict[str, Any]:
         """Returns what the newest row predicts after each layer: {token, layers: [{layer, top, chosen}]}."""
         data, _ = self._stored(step, self._layers - 1)

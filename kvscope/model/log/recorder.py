@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
-from kvscope.model.api import Frame, RunRequest, ValuesRequest
-from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.api import Frame, RunRequest, StoredLevel
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.conditions import conditions_record
-from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord
+from kvscope.model.engine.records import (
+    BeamsRecord,
+    CloseRecord,
+    KVState,
+    ObservedStep,
+    RowsRecord,
+    StepRecord,
+    Timing,
+)
+from kvscope.model.engine.sampling import Choice
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import frames, schema
 
@@ -27,6 +35,15 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+class Names(Protocol):
+    """The tokens of a vocabulary, as frames describe them."""
+
+    def token(self, token: int) -> dict[str, Any]: ...
+
+    @property
+    def token_json(self) -> Callable[[int], bytes]: ...
+
+
 class Recorder:
     """Numbers and encodes the frames of run `run` of a model described by `info`, beginning at `seq`.
 
@@ -34,7 +51,8 @@ class Recorder:
     model.log.schema defines them; a check of each one would take longer than encoding it.
     """
 
-    def __init__(self, run: str, info: Mapping[str, Any], tokenizer: Tokenizer, temperature: float, seq: int = 0):
+    def __init__(self, run: str, info: Mapping[str, Any], tokenizer: Names, temperature: float | None, seq: int = 0):
+        """`temperature`: None if it is not known how tokens were chosen."""
         self._run = run
         self._model = schema.Model(**info)
         self._temperature = temperature
@@ -53,36 +71,58 @@ class Recorder:
         """Returns the log's first frame. `study`: the workload, if `request` is its first; `reused`: rows read from
         the cache; `prefix`: how many could have been read.
         """
+        return self.begin(
+            request.prompt,
+            request.chat,
+            ids,
+            study,
+            reused,
+            prefix,
+            sampling=request.sampling,
+            limits=schema.Limits(max_new_tokens=request.max_new_tokens, max_positions=max_positions),
+            block_size=BLOCK_SIZE,
+        )
+
+    def begin(
+        self,
+        prompt: str,
+        chat: bool,
+        ids: list[int],
+        study: schema.Serving | None = None,
+        reused: int = 0,
+        prefix: schema.Prefix | None = None,
+        **known: Any,
+    ) -> Frame:
+        """Returns the log's first frame. `known`: `sampling`, `limits` and `block_size`, as far as they are known."""
         return self.frame(
             "open",
             schema.Open(
                 model=self._model,
-                prompt=request.prompt,
-                chat=request.chat,
-                sampling=request.sampling,
-                limits=schema.Limits(max_new_tokens=request.max_new_tokens, max_positions=max_positions),
+                prompt=prompt,
+                chat=chat,
                 tokens=[self.token(token) for token in ids],
-                block_size=BLOCK_SIZE,
                 parent=None,
                 study=study,
                 changed=None,
                 reused=reused,
                 prefix=prefix,
                 created=now(),
+                **known,
             ),
         )
 
-    def record(self, record: RowsRecord | StepRecord | BeamsRecord | CloseRecord) -> list[Frame]:
+    def record(self, record: RowsRecord | ObservedStep | BeamsRecord | CloseRecord) -> list[Frame]:
         """Returns the frames of one record, in log order."""
         if isinstance(record, RowsRecord):
             return [self._next("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
-        if isinstance(record, StepRecord):
+        if isinstance(record, ObservedStep):
             shown = record.candidates
             tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
-            if record.where is not None:
+            if isinstance(record, StepRecord) and record.where is not None:
                 tensors["kept"] = _bits(record.where, record.position + 1)
             named = map(self._tokenizer.token_json, shown.ids[:NAMED_CANDIDATES].tolist())
-            return [self._next("step", self._step(record), tensors, top_tokens=b"[%b]" % b",".join(named))]
+            data = self._step(record) | (_of_engine(record, self._tokenizer) if isinstance(record, StepRecord) else {})
+            return [self._next("step", data, tensors, top_tokens=b"[%b]" % b",".join(named))]
         if isinstance(record, BeamsRecord):
             return [self.frame("beams", self._beams(record))]
         error = record.error and record.error[: schema.MOST_ERROR]
@@ -92,59 +132,27 @@ class Recorder:
             )
         ]
 
-    def _step(self, record: StepRecord) -> dict[str, Any]:
-        choice, shown, timing, kv = record.choice, record.candidates, record.timing, record.kv
-        token = {**self._tokenizer.token(choice.token), "prob": choice.prob, "raw_prob": choice.raw_prob}
-        if record.forced:
-            token["forced"] = True
-        cache = {
-            "positions": kv.positions,
-            "blocks": len(kv.block_table),
-            "block_table": kv.block_table,
-            "refcounts": kv.refcounts,
-            "bytes_written": kv.bytes_written,
-            "bytes_used": kv.bytes_used,
-            "bytes_reserved": kv.bytes_reserved,
+    def _step(self, record: ObservedStep) -> dict[str, Any]:
+        choice, shown = record.choice, record.candidates
+        conditions = record.timing and record.timing.conditions
+        unknown = {"prob": None} if self._temperature is None else {}
+        known = {
+            "filters": None if self._temperature is None else _filters(choice, self._temperature),
+            "ms": record.timing and _milliseconds(record.timing),
+            "batch": record.batch,
+            "kv": record.kv and _cache(record.kv),
         }
-        if kv.windowed is not None:
-            cache["windowed"] = {"positions": kv.windowed[0], "blocks": kv.windowed[1]}
-        rest: dict[str, Any] = {}
-        if record.comparison:
-            own = record.comparison.own
-            rest["own"] = {**self._tokenizer.token(own.token), "prob": own.prob, "raw_prob": own.raw_prob}
-            rest["kl"] = record.comparison.kl
         return {
             "step": record.step,
             "phase": record.phase,
             "position": record.position,
-            "token": token,
+            "token": _chosen(choice, self._tokenizer) | unknown,
             "entropy": choice.entropy,
             "log_z": choice.log_z,
             "tail": {"low": shown.tail_low, "high": shown.tail_high, "count": shown.tail_size},
-            "filters": {
-                "temperature": self._temperature,
-                "kept_top_k": choice.kept_top_k,
-                "kept_top_p": choice.kept_top_p,
-                "mass_top_k": choice.mass_top_k,
-                "mass_top_p": choice.mass_top_p,
-            },
-            "ms": {
-                "forward": timing.forward,
-                "capture": timing.capture,
-                "sample": timing.sample,
-                "total": timing.total,
-                "chunks": timing.chunks,
-                "layers": timing.layers and [round(1000 * ms) / 1000 for ms in timing.layers],
-            },
-            "batch": record.batch,
-            "kv": cache,
-            "flops": record.cost.flops,
-            "bytes_read": record.cost.bytes_read,
-            "weights_read": record.cost.weights,
-            "rows_computed": record.cost.rows,
-            "computed_by": record.by,
-            "conditions": conditions_record(timing.conditions),
-            **rest,
+            "rows_computed": record.rows,
+            "conditions": conditions and conditions_record(conditions),
+            **{name: value for name, value in known.items() if value is not None},
         }
 
     def _beams(self, record: BeamsRecord) -> schema.Beams:
@@ -174,17 +182,85 @@ class Recorder:
         return frame
 
 
+def _chosen(choice: Choice, names: Names) -> dict[str, Any]:
+    return {**names.token(choice.token), "prob": choice.prob, "raw_prob": choice.raw_prob}
+
+
+def _of_engine(record: StepRecord, names: Names) -> dict[str, Any]:
+    """Returns what only the engine knows of its step."""
+    rest: dict[str, Any] = {}
+    if record.forced:
+        rest["token"] = {**_chosen(record.choice, names), "forced": True}
+    if record.comparison:
+        rest["own"], rest["kl"] = _chosen(record.comparison.own, names), record.comparison.kl
+    return {
+        "flops": record.cost.flops,
+        "bytes_read": record.cost.bytes_read,
+        "weights_read": record.cost.weights,
+        "computed_by": record.by,
+        **rest,
+    }
+
+
+def _filters(choice: Choice, temperature: float) -> dict[str, Any]:
+    return {
+        "temperature": temperature,
+        "kept_top_k": choice.kept_top_k,
+        "kept_top_p": choice.kept_top_p,
+        "mass_top_k": choice.mass_top_k,
+        "mass_top_p": choice.mass_top_p,
+    }
+
+
+def _milliseconds(timing: Timing) -> dict[str, Any]:
+    return {
+        "forward": timing.forward,
+        "capture": timing.capture,
+        "sample": timing.sample,
+        "total": timing.total,
+        "chunks": timing.chunks,
+        "layers": timing.layers and [round(1000 * ms) / 1000 for ms in timing.layers],
+    }
+
+
+def _cache(kv: KVState) -> dict[str, Any]:
+    cache: dict[str, Any] = {
+        "positions": kv.positions,
+        "bytes_written": kv.bytes_written,
+        "bytes_used": kv.bytes_used,
+    }
+    if kv.paged is not None:
+        cache |= asdict(kv.paged)
+        cache["blocks"] = len(kv.paged.block_table)
+    if kv.windowed is not None:
+        positions, blocks = kv.windowed
+        cache["windowed"] = {"positions": positions} if blocks is None else {"positions": positions, "blocks": blocks}
+    return cache
+
+
+@dataclass(frozen=True, slots=True)
+class StepValues:
+    """Which values of a step are stored. `first_query`: the first row that it computed."""
+
+    run: str
+    step: int
+    first_query: int
+    level: StoredLevel
+
+
 def values_frames(
-    request: ValuesRequest,
+    request: StepValues,
     info: Mapping[str, Any],
     layers: Sequence[Mapping[str, np.ndarray]],
-    lens: dict[str, Any],
+    lens: dict[str, Any] | None,
 ) -> list[Frame]:
-    """Returns a step's `values` frames, one for each layer, the `lens` in the last one. `info` describes the model.
+    """Returns a step's `values` frames, one for each layer, the `lens` in the last one if there is one. `info`
+    describes the model.
 
     Raises ValueError for data, and BadFile for tensors, that a reader would refuse.
     """
     model, rest = schema.Model(**info), [dict[str, Any]()] * (len(layers) - 1)
+    last = {} if lens is None else {"lens": lens}
     place: dict[str, Any] = {
         "step": request.step,
         "first_query": request.first_query,
@@ -192,7 +268,7 @@ def values_frames(
         **_needed_for_answers(model),
     }
     windows, encoded = model.windows or [None] * len(layers), []
-    for layer, (tensors, also) in enumerate(zip(layers, [*rest, {"lens": lens}], strict=True)):
+    for layer, (tensors, also) in enumerate(zip(layers, [*rest, last], strict=True)):
         seq = request.step * len(layers) + layer
         data = schema.Values(**place, layer=layer, window=windows[layer], **also)
         schema.check_tensors(data.tensors, tensors, model.sizes, f"values frame {seq} of run {request.run}")
@@ -201,14 +277,16 @@ def values_frames(
 
 
 def _needed_for_answers(model: schema.Model) -> dict[str, Any]:
-    """Returns the model's `score_width`, `score_cap` and `activation`, each only if it differs from most models'."""
+    """Returns the model's `score_width`, `score_cap` and `activation`, each only if it is known and differs from most
+    models'.
+    """
     usual_activation = "silu" if model.gated else "gelu_tanh"
     settings = {
         "score_width": (model.score_width, model.head_dim),
         "score_cap": (model.score_cap, None),
         "activation": (model.activation, usual_activation),
     }
-    return {name: value for name, (value, usual_value) in settings.items() if value != usual_value}
+    return {name: value for name, (value, usual) in settings.items() if value not in (usual, None)}
 
 
 def _bits(where: np.ndarray, positions: int) -> np.ndarray:
@@ -274,10 +352,10 @@ def _part(
     keys = rows.first_query + queries.stop
     tensors = {"attention": rows.attention[layers, heads, queries, :keys]}
     if heads.start == 0:
-        tensors["q_norm"] = rows.q_norm[layers, :, queries]
-        tensors["k_norm"] = rows.k_norm[layers, :, queries]
-        tensors["v_norm"] = rows.v_norm[layers, :, queries]
-        tensors["residual_norm"] = rows.residual_norm[layers, queries]
+        by_head = {"q_norm": rows.q_norm, "k_norm": rows.k_norm, "v_norm": rows.v_norm}
+        tensors |= {name: norm[layers, :, queries] for name, norm in by_head.items() if norm is not None}
+        if rows.residual_norm is not None:
+            tensors["residual_norm"] = rows.residual_norm[layers, queries]
         if rows.experts is not None and rows.expert_shares is not None:
             tensors["experts"] = rows.experts[layers, queries]
             tensors["expert_shares"] = rows.expert_shares[layers, queries]

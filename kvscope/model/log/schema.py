@@ -2,7 +2,9 @@
 
 Each kind of frame is a class: its fields are the frame's `data`, and `tensors` lists the frame's tensors. The recorder
 builds frames from these classes, and the checker refuses files that do not match them. Every field is in every log,
-except fields with a default: docs/frames.md says when they are absent. Readers ignore unknown fields.
+except fields with a default: docs/frames.md says when they are absent. Fields marked `OWN`, and tensors of `OBSERVED`,
+are absent only in logs of runs that another program computed; `missing_in` names one that is absent elsewhere. Readers
+ignore unknown fields.
 
 This module does not import torch or the engine. It imports numpy only where it reads the values of tensors.
 """
@@ -10,12 +12,12 @@ This module does not import torch or the engine. It imports numpy only where it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kvscope.model.api import ComputedBy, Unread
+from kvscope.model.api import ComputedBy, StoredLevel, Unread
 from kvscope.model.log.untrusted import DTYPES, BadFile
 from kvscope.model.settings import IN_A_LOG, MAX_CHANGES, Change, Sampling, ServingSettings
 
@@ -73,6 +75,13 @@ class Tensor:
 
 
 Tensors = Mapping[str, Tensor]
+
+
+class Own:
+    """Marks a field that every log of KVScope's own runs has. A log of another program's run may lack it."""
+
+
+OWN = Own()
 
 
 class Data(BaseModel):
@@ -139,25 +148,27 @@ class ModelExperts(Data):
 class Model(Data):
     """The model that computed a log (docs/frames.md)."""
 
+    computed_by: Name | None = None
+    """The program that computed the run; absent if KVScope did."""
     name: Name
-    sha256: Name
-    arch: Name
+    sha256: Annotated[Name | None, OWN] = None
+    arch: Annotated[Name | None, OWN] = None
     layers: Layers
     heads: Heads
-    kv_heads: Heads
-    head_dim: Annotated[int, Field(ge=1, le=MOST_HEAD_DIM)]
-    d: Annotated[int, Field(ge=1, le=MOST_WIDTH)]
-    d_mlp: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
+    kv_heads: Annotated[Heads | None, OWN] = None
+    head_dim: Annotated[int | None, Field(ge=1, le=MOST_HEAD_DIM), OWN] = None
+    d: Annotated[int | None, Field(ge=1, le=MOST_WIDTH), OWN] = None
+    d_mlp: Annotated[int | None, Field(ge=1, le=MOST_MLP_WIDTH), OWN] = None
     vocab: Vocabulary
-    context: Positive
-    norm: Literal["rms", "layer"]
-    gated: bool
-    activation: Activation
-    positions: Literal["rotary", "learned", "none"]
-    qk_norm: bool
-    post_norms: bool
-    embedding_scale: Factor
-    score_width: Factor
+    context: Annotated[Positive | None, OWN] = None
+    norm: Annotated[Literal["rms", "layer"] | None, OWN] = None
+    gated: Annotated[bool | None, OWN] = None
+    activation: Annotated[Activation | None, OWN] = None
+    positions: Annotated[Literal["rotary", "learned", "none"] | None, OWN] = None
+    qk_norm: Annotated[bool | None, OWN] = None
+    post_norms: Annotated[bool | None, OWN] = None
+    embedding_scale: Annotated[Factor | None, OWN] = None
+    score_width: Annotated[Factor | None, OWN] = None
     rotary_dim: Annotated[int, Field(ge=2, le=MOST_HEAD_DIM)] | None = None
     """Absent if all numbers of a head are rotated."""
     score_cap: Factor | None = None
@@ -165,28 +176,29 @@ class Model(Data):
     logit_cap: Factor | None = None
     parallel: bool = False
     """Absent if the MLP reads the row after attention."""
-    windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None
-    experts: ModelExperts | None
-    tied: bool
-    dtype: Name
-    element_bytes: Annotated[int, Field(ge=1, le=16)]
-    weight_dtype: Name
-    weight_bytes: Natural
-    weights: Weights
-    parameters: Natural
-    device: Name
-    eos: list[TokenId] = Field(max_length=1000)
+    windows: Annotated[Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None, OWN] = None
+    experts: Annotated[ModelExperts | None, OWN] = None
+    tied: Annotated[bool | None, OWN] = None
+    dtype: Annotated[Name | None, OWN] = None
+    element_bytes: Annotated[int | None, Field(ge=1, le=16), OWN] = None
+    weight_dtype: Annotated[Name | None, OWN] = None
+    weight_bytes: Annotated[Natural | None, OWN] = None
+    weights: Annotated[Weights | None, OWN] = None
+    parameters: Annotated[Natural | None, OWN] = None
+    device: Annotated[Name | None, OWN] = None
+    eos: Annotated[list[TokenId] | None, Field(max_length=1000), OWN] = None
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Returns the sizes that shapes of tensors name."""
+        """Returns the sizes that shapes of tensors name, as far as they are known."""
         names = ("layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab")
-        return {**{name: getattr(self, name) for name in names}, "head_dim / 2": self.head_dim // 2}
+        sizes = {name: size for name in names if (size := getattr(self, name)) is not None}
+        return sizes if self.head_dim is None else {**sizes, "head_dim / 2": self.head_dim // 2}
 
 
 class Limits(Data):
     max_new_tokens: Place
-    max_positions: Positive
+    max_positions: Annotated[Positive | None, OWN] = None
 
 
 class Recomputed(Data):
@@ -272,10 +284,10 @@ class Open(FrameData):
     model: Model
     prompt: str = Field(max_length=100_000)
     chat: bool
-    sampling: Sampling
-    limits: Limits
+    sampling: Annotated[Sampling | None, OWN] = None
+    limits: Annotated[Limits | None, OWN] = None
     tokens: list[Token] = Field(min_length=1, max_length=MOST_POSITIONS)
-    block_size: int = Field(ge=1, le=MOST_BLOCK_SIZE)
+    block_size: Annotated[int | None, Field(ge=1, le=MOST_BLOCK_SIZE), OWN] = None
     parent: Parent | None
     study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None
     changed: Changed | None
@@ -332,17 +344,17 @@ class Conditions(Data):
 
 class Windowed(Data):
     positions: Place
-    blocks: Place
+    blocks: Annotated[Place | None, OWN] = None
 
 
 class KV(Data):
     positions: Place
-    blocks: Place
-    block_table: PerPosition
-    refcounts: PerPosition
+    blocks: Annotated[Place | None, OWN] = None
+    block_table: Annotated[PerPosition | None, OWN] = None
+    refcounts: Annotated[PerPosition | None, OWN] = None
     bytes_written: Natural
     bytes_used: Natural
-    bytes_reserved: Natural
+    bytes_reserved: Annotated[Natural | None, OWN] = None
     windowed: Windowed | None = None
     """What layers with a sliding window have in the cache; absent if it cannot be less than other layers have."""
 
@@ -357,15 +369,15 @@ class Step(FrameData):
     log_z: Logit
     top_tokens: list[Token] = Field(max_length=MOST_TOP)
     tail: Tail
-    filters: Filters
-    ms: Milliseconds
-    batch: int = Field(ge=1, le=65_536)
-    kv: KV
-    flops: Natural
-    bytes_read: Natural
-    weights_read: ByFormat
+    filters: Annotated[Filters | None, OWN] = None
+    ms: Annotated[Milliseconds | None, OWN] = None
+    batch: Annotated[int | None, Field(ge=1, le=65_536), OWN] = None
+    kv: Annotated[KV | None, OWN] = None
+    flops: Annotated[Natural | None, OWN] = None
+    bytes_read: Annotated[Natural | None, OWN] = None
+    weights_read: Annotated[ByFormat | None, OWN] = None
     rows_computed: Place
-    computed_by: ComputedBy
+    computed_by: Annotated[ComputedBy | None, OWN] = None
     conditions: Conditions | None
     own: OwnToken | None = None
     """The token that a twin would have chosen, if it gets its tokens from another run."""
@@ -550,7 +562,8 @@ class Values(FrameData):
     step: Natural
     layer: Natural
     first_query: Natural
-    level: Literal["qkv", "block"]
+    level: StoredLevel
+    """"kv" only of runs that another program computed."""
     window: Annotated[int, Field(ge=1, le=2**53)] | None
     score_width: Factor | None = None
     """Absent if it is head_dim."""
@@ -563,7 +576,7 @@ class Values(FrameData):
 
     @property
     def tensors(self) -> Tensors:
-        return QKV if self.level == "qkv" else QKV | BLOCK
+        return {"kv": observed(QKV), "qkv": QKV, "block": QKV | BLOCK}[self.level]
 
 
 ATTENTION: dict[str, Tensor] = {"attention": Tensor(("U8",), ("part_layers", "part_heads", "queries", "keys"))}
@@ -599,6 +612,9 @@ BLOCK = {
     "mlp.raised": Tensor(_HALVED, ("T", "d_mlp")),
     "rope": Tensor(("F32",), ("head_dim / 2",), optional=True),
 }
+OBSERVED = NORMS.keys() | QKV.keys()
+"""Tensors that a log of another program's run has only if that program returned their values."""
+_MAY_BE_NULL = ("windows", "experts")
 FRAMES: dict[str, type[FrameData]] = {
     "open": Open,
     "layer": Layer,
@@ -619,7 +635,26 @@ def rows_of(prompt: int, step: int, reused: int = 0) -> range:
     return range(prompt + step - 1 if step else reused, prompt + step)
 
 
-_Frame = TypeVar("_Frame", bound=FrameData)
+_Frame = TypeVar("_Frame", bound=Data)
+
+
+def observed(tensors: Tensors) -> Tensors:
+    """Returns tensors as a log of another program's run may have them: each of `OBSERVED` may be absent."""
+    return {name: replace(each, optional=True) if name in OBSERVED else each for name, each in tensors.items()}
+
+
+def missing_in(data: Data) -> str | None:
+    """Returns the first field that every log of KVScope's own runs has and `data` lacks, with a dot before it and
+    before each name inside it; None if there is none. Only `windows` and `experts` may be null.
+    """
+    for name, field in type(data).model_fields.items():
+        value = getattr(data, name)
+        is_there = name in data.model_fields_set and (value is not None or name in _MAY_BE_NULL)
+        if OWN in field.metadata and not is_there:
+            return f".{name}"
+        if isinstance(value, Data) and (inside := missing_in(value)) is not None:
+            return f".{name}{inside}"
+    return None
 
 
 def read_data(kind: type[_Frame], value: Any, where: str) -> _Frame:

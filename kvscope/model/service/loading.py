@@ -50,8 +50,9 @@ def load_passed(
     arguments are as of `load_service`. Raises Refused.
     """
     chosen = pick_device(device)
-    native, line = _native(chosen, dtype, compiled=True)
+    # First, because native code takes seconds to check, and the module may be one that is not taken over.
     checkpoint = take_over(model, tokenizer, progress, getattr(torch, dtype))
+    native, line = _native(chosen, dtype, compiled=True)
     return _ready(checkpoint, chosen, native, line, progress, compiled=True)
 
 

@@ -15,7 +15,7 @@ from kvscope.model.activations.contributions import head_contributions
 from kvscope.model.activations.direct import Replaced, direct, mean_head_row
 from kvscope.model.activations.effects import Prediction, count_of, effects
 from kvscope.model.activations.embedding import beside, neighbourhood
-from kvscope.model.activations.lens import LensRow, lens_rows, standings
+from kvscope.model.activations.lens import LensRow, lens_answer, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.patterns import head_patterns
 from kvscope.model.activations.shards import layer_shards
@@ -32,7 +32,7 @@ from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.linear import name_of
-from kvscope.model.log.recorder import values_frames
+from kvscope.model.log.recorder import StepValues, values_frames
 from kvscope.model.service.changing import Changing
 from kvscope.model.service.for_browser import for_browser, native_code, store
 from kvscope.model.service.limits import alone, among, few_enough, not_too_long, refusing_when_full
@@ -289,7 +289,8 @@ class Questions:
             raise Refused("step", message, limit=self.max_positions)
         with refusing_when_full():
             layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
-        return values_frames(request, self.info, layers, self._lens(rows, request.token))
+        step = StepValues(request.run, request.step, request.first_query, request.level)
+        return values_frames(step, self.info, layers, self._lens(rows, request.token))
 
     def code(
         self, ids: list[int], first_query: int, layer: int, sampling: dict[str, Any], version: str
@@ -421,15 +422,7 @@ class Questions:
         return example_lines(example, phase).as_json()
 
     def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
-        layers = [
-            {
-                "layer": layer,
-                "top": [{**self.tokenizer.token(best), "prob": prob} for best, prob in row.top],
-                "chosen": {"prob": row.prob, "rank": row.rank},
-            }
-            for layer, row in enumerate(rows)
-        ]
-        return {"token": self.tokenizer.token(token), "layers": layers}
+        return lens_answer(rows, token, self.tokenizer.token)
 
     def encode(self, prompt: str, chat: bool) -> list[int]:
         """Returns the token ids of a prompt, in the chat template if `chat`. Raises Refused."""

@@ -99,7 +99,9 @@ function Times({ runs, version, step }) {
           kind: /** @type {"line"} */ ("line"),
           tone: ["plain", "output"][i],
           thin: i === 0,
-          points: decodeSteps(run).map(({ data }) => ({ x: data.step, y: data.ms.total })),
+          points: decodeSteps(run)
+            .filter(({ data }) => data.ms)
+            .map(({ data }) => ({ x: data.step, y: data.ms.total })),
         }))
         .filter(({ points }) => points.length > 0),
     [runs[0], runs[1], version],

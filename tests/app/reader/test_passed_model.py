@@ -89,15 +89,7 @@ def test_a_model_is_copied_again_after_its_weights_changed(llama: tuple[Any, Any
 
 def test_what_cannot_be_taken_over_is_named(llama: tuple[Any, Any], tmp_path: Path) -> None:
     model, tokenizer = llama
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    other = AutoModelForCausalLM.from_config(
-        AutoConfig.for_model("opt", hidden_size=32, num_hidden_layers=2, ffn_dim=48, num_attention_heads=4)
-    )
     (tmp_path / "large").mkdir()
-    (tmp_path / "experts").mkdir()
-    sizes = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24}
-    experts, _ = passed(tmp_path / "experts", "qwen3_moe", **sizes)
     _, large = passed(tmp_path / "large", "llama", words=["one", "more"])
     for arguments, says in (
         ({"model": model.model, "tokenizer": tokenizer}, "LlamaModel, which has no LM head; load it with AutoModelFor"),
@@ -108,8 +100,6 @@ def test_what_cannot_be_taken_over_is_named(llama: tuple[Any, Any], tmp_path: Pa
         ({"model": model}, "tokenizer is missing; pass the model's own"),
         ({"model": model, "tokenizer": "gpt2"}, "tokenizer is a str"),
         ({"model": model, "tokenizer": large}, "tokenizer has 265 tokens, and the model's embedding 263 rows"),
-        ({"model": experts, "tokenizer": tokenizer}, "experts are joined in memory; save it with save_pretrained"),
-        ({"model": other, "tokenizer": tokenizer}, "architecture 'opt'; llama, "),
         ({"tokenizer": tokenizer}, "a model by name has its own"),
     ):
         with pytest.raises(kvscope.CannotRun, match=says):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic.fields import FieldInfo
 
 from kvscope.model.api import (
     BeamRequest,
@@ -24,13 +25,13 @@ from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.conditions import Conditions
 from kvscope.model.engine.cost import Cost
-from kvscope.model.engine.records import CloseRecord, KVState, RowsRecord, StepRecord, Timing
+from kvscope.model.engine.records import CloseRecord, KVState, Paged, RowsRecord, StepRecord, Timing
 from kvscope.model.engine.sampling import Choice
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import ValuesCheck
 from kvscope.model.log.frames import VERSION, header, relabel, tensors, token_ids
 from kvscope.model.log.recorder import Recorder
-from kvscope.model.log.schema import FRAMES, LONGEST_MS, Model, check_tensors, read_data
+from kvscope.model.log.schema import FRAMES, LONGEST_MS, OWN, Model, check_tensors, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
 from kvscope.model.settings import Change, Sampling
@@ -95,6 +96,11 @@ def test_a_branch_to_a_token_that_is_not_among_the_best_is_taken(service: ModelS
     assert checked(fork).steps == 2
 
 
+def in_own_logs(field: FieldInfo) -> bool:
+    """Whether every log of KVScope's own runs has the field."""
+    return field.is_required() or OWN in field.metadata
+
+
 def are_as_defined(log: list[bytes], info: dict[str, Any]) -> None:
     """The recorder writes `layer` and `step` frames without the classes that define them."""
     sizes = Model(**info).sizes
@@ -103,7 +109,7 @@ def are_as_defined(log: list[bytes], info: dict[str, Any]) -> None:
         data = read_data(FRAMES[found.kind], found.data, found.kind)
         check_tensors(data.tensors, tensors(payload), sizes, found.kind)
         assert data.model_dump(exclude_unset=True) == found.data
-        optional = [name for name, field in type(data).model_fields.items() if not field.is_required()]
+        optional = [name for name, field in type(data).model_fields.items() if not in_own_logs(field)]
         assert all(found.data[name] is not None for name in optional if name in found.data)
 
 
@@ -139,16 +145,18 @@ def step_record(step: int, position: int, numbers: list[float], vocab: int, top:
     prob, entropy, low, ms = (numbers[at % len(numbers)] for at in range(4))
     blocks = -(-(position + 1) // 16)
     logits = np.sort(np.resize(np.array(numbers, np.float32), top))[::-1].copy()
+    choice = Choice(step % vocab, prob, prob, entropy, low, vocab, kept_top_p=1, mass_top_k=1.0, mass_top_p=prob)
     return StepRecord(
-        "r",
-        step,
-        "decode" if step else "prefill",
-        position,
-        Choice(step % vocab, prob, prob, entropy, low, kept_top_k=vocab, kept_top_p=1, mass_top_k=1.0, mass_top_p=prob),
-        Candidates(np.arange(top, dtype=np.int32), logits, np.full(256, vocab, np.int32), low, low),
-        Timing((ms,), ms, ms, ms, None if step % 2 else (ms,), Conditions()),
+        run="r",
+        step=step,
+        phase="decode" if step else "prefill",
+        position=position,
+        choice=choice,
+        candidates=Candidates(np.arange(top, dtype=np.int32), logits, np.full(256, vocab, np.int32), low, low),
+        timing=Timing((ms,), ms, ms, ms, None if step % 2 else (ms,), Conditions()),
         batch=1 + step,
-        kv=KVState(position + 1, tuple(range(blocks)), (1,) * blocks, 10, 20, 30),
+        kv=KVState(position + 1, 10, 20, Paged(tuple(range(blocks)), (1,) * blocks, 30)),
+        rows=position + 1,
         cost=Cost(10**15, 10**12, position + 1),
         forced=bool(step % 2),
     )
@@ -235,7 +243,7 @@ def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) 
             said = refusal(log, seq, with_field(log[seq], path, wrong))
             assert str(said).startswith(place), (path, wrong)
         said = refusal(log, seq, without_field(log[seq], path))
-        assert (said is None) == (not field.is_required()), path
+        assert (said is None) == (not in_own_logs(field)), path
         assert said in (None, f"{place} is missing."), path
     assert names == set(FRAMES[kind].model_fields)
 

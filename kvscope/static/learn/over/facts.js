@@ -2,6 +2,7 @@
 
 import { bytesShort, fixed, percent } from "../../shared/facts/format.js";
 import { weightOf } from "../../shared/log/companding.js";
+import { blockSizeOf } from "../../shared/log/model.js";
 import { msg } from "../../shared/words/msg.js";
 import { NotComputed } from "./evaluate.js";
 
@@ -66,7 +67,7 @@ export function factsOf(run, byHand) {
         .join(""),
     },
     sampling: run.open.sampling ?? {},
-    block_size: run.open.block_size,
+    block_size: blockSizeOf(run),
     reason: run.close?.reason ?? "",
     passes: [],
     rounds: [],

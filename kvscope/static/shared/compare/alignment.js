@@ -13,7 +13,8 @@ const MOST_PAIRS = 16e6;
 
 /** @returns {boolean} whether one model computed both */
 export function sameModel(a, b) {
-  return a.open.model.sha256 === b.open.model.sha256;
+  const { sha256 } = a.open.model;
+  return sha256 !== undefined && sha256 === b.open.model.sha256;
 }
 
 /** @returns {(token: Object) => number|string} ids of one model; across models, whose ids differ, the text */

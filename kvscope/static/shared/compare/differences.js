@@ -112,11 +112,11 @@ export function largestOf({ values, width }) {
  */
 export function accountOf({ run, step }) {
   const { data } = run.steps[step];
-  const { bytes_used: used, bytes_reserved: reserved, bytes_written: written } = data.kv;
+  const { bytes_used: used = null, bytes_reserved: reserved = null, bytes_written: written = null } = data.kv ?? {};
   // A branch neither computed nor timed the steps of the run before it.
   if (isInherited(run, step))
     return { used, reserved, written: 0, rows: 0, forward: null, total: null, disturbed: null };
-  const { forward, total } = data.ms;
+  const { forward = null, total = null } = data.ms ?? {};
   const { computed } = stepRows(run, step);
   return { used, reserved, written, rows: computed, forward, total, disturbed: disturbance(data) };
 }
@@ -132,7 +132,9 @@ export function decodeSteps(run) {
  * @returns {{steps: number, median: number|null, disturbed: number}} `median`: of undisturbed steps, in ms; null without one
  */
 export function decodeTimes(run) {
-  const decode = decodeSteps(run).map(({ data }) => data);
+  const decode = decodeSteps(run)
+    .map(({ data }) => data)
+    .filter(({ ms }) => ms);
   const quiet = decode.filter((data) => disturbance(data) === null).map(({ ms }) => ms.total);
   quiet.sort((x, y) => x - y);
   return {

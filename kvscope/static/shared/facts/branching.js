@@ -1,6 +1,7 @@
 /** Where a run can be branched, and which cache blocks a branch shares with its parent. Pure. */
 
 import { msg } from "../words/msg.js";
+import { lacking } from "./lacking.js";
 import { NO_BRANCH } from "./saved-session.js";
 import { firstOwnStep } from "./step-rows.js";
 
@@ -30,6 +31,8 @@ export function chosenPosition(run, step) {
  */
 export function branchRefusal(run, step, token) {
   const { model, limits, study } = run.open;
+  const lacks = lacking(run, ["engine"]);
+  if (lacks) return lacks;
   if (run.saved) return NO_BRANCH;
   if (study) return msg`This run was computed for comparison with another run. Branch that run instead.`;
   if (run.steps[step].data.token.id === token.id) return msg`The run already chose this token.`;

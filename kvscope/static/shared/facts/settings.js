@@ -11,13 +11,19 @@ export function settingsInWords({ strategy, temperature, top_k: topK, top_p: top
   return msg`temperature ${temperature}, top-k ${k}, top-p ${p}`;
 }
 
+function choiceInWords(sampling) {
+  if (!sampling) return msg`Next token: it is not known how it was chosen`;
+  if (sampling.strategy === "greedy") return msg`Next token: always the likeliest`;
+  const settings = settingsInWords(sampling);
+  return msg`Next token: sampled, ${settings}`;
+}
+
 /** @returns {string} such as "Next token: always the likeliest · answer: at most 16 tokens" */
 export function settingsOfRun({ sampling, limits, study }) {
-  const settings = settingsInWords(sampling);
-  const most = integer(limits.max_new_tokens);
+  const most = integer(limits?.max_new_tokens ?? 0);
   return [
-    sampling.strategy === "greedy" ? msg`Next token: always the likeliest` : msg`Next token: sampled, ${settings}`,
-    plural(limits.max_new_tokens, form`answer: at most ${most} token`, form`answer: at most ${most} tokens`),
+    choiceInWords(sampling),
+    limits && plural(limits.max_new_tokens, form`answer: at most ${most} token`, form`answer: at most ${most} tokens`),
     study?.cache === "none" && msg`no KV cache`,
     study?.cache === "forgotten" && msg`KV cache forgotten`,
   ]

@@ -67,7 +67,8 @@ export function keptAs(model) {
   return own === dtype ? own : msg`${dtype} with weights in ${own}`;
 }
 
-/** @returns {string|null} the format that steps of one run read the weights in; null if there are no steps */
+/** @returns {string|null} the format that steps of one run read the weights in; null if there are no steps, or it is not known */
 export function formatReadBy(steps) {
-  return steps.length ? formatOf(steps[0].data.weights_read) : null;
+  const read = steps[0]?.data.weights_read;
+  return read ? formatOf(read) : null;
 }

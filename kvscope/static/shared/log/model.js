@@ -40,10 +40,19 @@ export function cappedText(value, cap) {
 /**
  * @param {Object|null|undefined} run
  * @param {{sha256: string}|null|undefined} model that the server runs; without one, nothing is known
- * @returns {boolean} whether another model computed the run
+ * @returns {boolean} whether another model, or another program, computed the run
  */
 export function isOfOtherModel(run, model) {
-  return Boolean(run?.open && model && model.sha256 !== run.open.model.sha256);
+  if (!run?.open) return false;
+  const { computed_by: by, sha256 } = run.open.model;
+  return by !== undefined || Boolean(model && model.sha256 !== sha256);
+}
+
+const USUAL_BLOCK_SIZE = 16;
+
+/** @returns {number} positions per block of the cache; a log without blocks is drawn as if it had them, without a word about them */
+export function blockSizeOf({ open }) {
+  return open.block_size ?? USUAL_BLOCK_SIZE;
 }
 
 /**

@@ -8,6 +8,9 @@
 import { weightOf } from "./companding.js";
 import { Log } from "./log.js";
 
+/** The probabilities of the raw logits, with no filter. */
+const UNKNOWN_SAMPLING = { strategy: "sample", temperature: 1, top_k: 0, top_p: 1, seed: 0 };
+
 export class Run extends Log {
   /**
    * @param {string} id
@@ -37,7 +40,7 @@ export class Run extends Log {
 
   /** The number of prefill passes; 1 until it is known. */
   get prefillPasses() {
-    return this.steps[0]?.data.ms.chunks.length ?? 1;
+    return this.steps[0]?.data.ms?.chunks.length ?? 1;
   }
 
   /** The number of the prompt's rows that this run computes itself. */
@@ -68,8 +71,14 @@ export class Run extends Log {
     return this.open?.model.heads ?? 0;
   }
 
+  /** The number of KV heads; 1 in a log that does not say it, which has nothing about them either. */
   get kvHeads() {
-    return this.open?.model.kv_heads ?? 0;
+    return this.open?.model.kv_heads ?? (this.open ? 1 : 0);
+  }
+
+  /** How the tokens were chosen; in a log that does not say it, nothing between the logits and the choice is known. */
+  get sampling() {
+    return this.open?.sampling ?? UNKNOWN_SAMPLING;
   }
 
   fold(frame) {
@@ -221,7 +230,7 @@ export class Run extends Log {
 
   /** @returns {number} the first position whose K and V a layer still holds after a complete step: whole blocks */
   firstHeld(layer, step) {
-    const { positions, windowed } = this.steps[step].data.kv;
+    const { positions, windowed } = this.steps[step].data.kv ?? {};
     return windowed && this.window(layer) !== null ? positions - windowed.positions : 0;
   }
 

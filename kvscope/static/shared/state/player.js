@@ -18,10 +18,13 @@ const FOLLOWED_DECODE_MS = 130;
 const FOLLOWED_PREFILL_MS = 700;
 export const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
+/** Returns the measured time of a step, in ms; in a log without times, all steps are shown alike. */
+const measuredMs = ({ data }) => data.ms?.total ?? TARGET_STEP_MS;
+
 /** Returns the median measured time of the decode steps so far, or the time of prefill before the first of them, in ms. */
 export function typicalStepMs(steps) {
-  const decode = steps.slice(1).map((step) => step.data.ms.total);
-  if (decode.length === 0) return steps[0]?.data.ms.total ?? TARGET_STEP_MS;
+  const decode = steps.slice(1).map(measuredMs);
+  if (decode.length === 0) return steps[0] ? measuredMs(steps[0]) : TARGET_STEP_MS;
   decode.sort((a, b) => a - b);
   return decode[Math.floor(decode.length / 2)];
 }
@@ -33,12 +36,13 @@ export function typicalStepMs(steps) {
  */
 export function shownMs(steps, step, speed) {
   const slowdown = Math.max(1, Math.round(TARGET_STEP_MS / typicalStepMs(steps)));
-  return Math.min(steps[step].data.ms.total * slowdown, LONGEST_STEP_MS) / speed;
+  return Math.min(measuredMs(steps[step]) * slowdown, LONGEST_STEP_MS) / speed;
 }
 
-/** Returns how many times slower than measured a step is shown outside its lens (below 1: faster). */
+/** Returns how many times slower than measured a step is shown outside its lens (below 1: faster); null without a measured time. */
 export function slowdownOf(steps, step, speed) {
-  return shownMs(steps, step, speed) / steps[step].data.ms.total;
+  const { ms } = steps[step].data;
+  return ms ? shownMs(steps, step, speed) / ms.total : null;
 }
 
 /** Moves the playhead of the intro, whose last moment may not exist yet. */

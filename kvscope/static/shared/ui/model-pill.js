@@ -25,12 +25,14 @@ function Ready({ model, label = model?.name, compiled = "" }) {
   const { layers, heads, kv_heads: kvHeads } = model;
   const more = [
     plural(layers, form`${layers} layer`, form`${layers} layers`),
-    plural(heads, form`${heads} head / ${kvHeads} KV`, form`${heads} heads / ${kvHeads} KV`),
-    mainFormat(model),
-    model.device.toUpperCase(),
-  ];
-  const { stored, held } = weightsOf(model);
-  const weights = [stored && msg`weights in the file: ${stored}`, msg`weights in memory: ${held}`];
+    kvHeads === undefined
+      ? plural(heads, form`${heads} head`, form`${heads} heads`)
+      : plural(heads, form`${heads} head / ${kvHeads} KV`, form`${heads} heads / ${kvHeads} KV`),
+    model.weights && mainFormat(model),
+    model.device?.toUpperCase(),
+  ].filter(Boolean);
+  const { stored, held } = model.weights ? weightsOf(model) : { stored: null, held: null };
+  const weights = [stored && msg`weights in the file: ${stored}`, held && msg`weights in memory: ${held}`];
   const title = [model.name, ...more, ...weights, compiled].filter(Boolean).join(" · ");
   return html`<span class="cut" title=${title}>${label}<span class="model-more cut"> · ${more.join(" · ")}</span></span>`;
 }
@@ -38,7 +40,13 @@ function Ready({ model, label = model?.name, compiled = "" }) {
 /** Shows the model that computed the run: in a saved file no model runs. */
 export function ModelOfRun({ run }) {
   if (!run?.open) return null;
-  return html`<div class="model line muted" role="group" aria-label=${msg`Model`}><${Ready} model=${run.open.model} label=${msg`computed by ${run.open.model.name}`} /></div>`;
+  return html`<div class="model line muted" role="group" aria-label=${msg`Model`}><${Ready} model=${run.open.model} label=${computedBy(run.open.model)} /></div>`;
+}
+
+/** @returns {string} which model computed the run, and by which program, if that was not KVScope */
+function computedBy({ name, computed_by: by }) {
+  if (by === undefined) return msg`computed by ${name}`;
+  return by.startsWith(name) ? msg`computed by ${by}` : msg`${name}, computed by ${by}`;
 }
 
 function Loading({ readiness }) {

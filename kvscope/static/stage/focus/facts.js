@@ -17,8 +17,9 @@ export function answerOf(run, step) {
   const { token } = run.steps[step].data;
   const name = quoted(token, TOKEN_CHARS);
   const read = readBy(run, step);
-  return token.forced
-    ? msg`${read}. ${name} was set by this branch.`
+  if (token.forced) return msg`${read}. ${name} was set by this branch.`;
+  return token.prob === null
+    ? msg`${read}. ${name} was chosen.`
     : msg`${read} and chose ${name} (${percent(token.prob, 0)}).`;
 }
 
@@ -47,7 +48,7 @@ export function foldsOf(run, step) {
   const { data } = run.steps[step];
   return [
     { part: "next-token", title: msg`Why ${quoted(data.token, TOKEN_CHARS)}?` },
-    { part: "kv-cache", title: msg`What was kept: ${bytesShort(data.kv.bytes_used)}` },
-    { part: "time", title: msg`How long: ${timed(data.ms.total, data)}` },
-  ];
+    data.kv && { part: "kv-cache", title: msg`What was kept: ${bytesShort(data.kv.bytes_used)}` },
+    data.ms && { part: "time", title: msg`How long: ${timed(data.ms.total, data)}` },
+  ].filter(Boolean);
 }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
+import { lacking, NEEDS } from "../../shared/facts/lacking.js";
 import { ZOOMS } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
 import { ChangeButton } from "../changes/change-button.js";
@@ -43,15 +44,18 @@ function View({ state: now, ...parts }) {
   // The pair view is a page of arithmetic: a pointer that only crosses the map must not change it.
   const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);
   const exact = useHeadValues(state, focus, parts.client, view === "head" || view === "pair");
+  const lacks = lacking(state.run, NEEDS[view]);
   useEntry(ref, view, entered);
   useGrowth(ref, view, now.reducedMotion);
   return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} code=${now.file ? null : now.code} dispatch=${parts.dispatch}><${ChangeButton} state=${now} focus=${focus} dispatch=${parts.dispatch} awaited=${awaited} /><//>
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
     ${failed && html`<p class="empty muted centred" role="alert">${msg`The view could not be loaded: the server does not answer.`}</p>`}
     ${!Shown && !failed && html`<p class="empty muted centred" role="status">${msg`Loading the view…`}</p>`}
+    ${Shown && lacks && html`<p class="empty muted centred" role="status">${lacks}</p>`}
     ${Shown && awaited && view !== "head" && html`<div class="empty muted centred"><p>${msg`You see this after the first step.`}</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
     ${
       Shown &&
+      !lacks &&
       (!awaited || view === "head") &&
       html`<div class=${`view grow view-${view}`} key=${view} ref=${ref} data-depth=${ZOOMS.indexOf(view)}>
         <${Shown} state=${state} sight=${now.step} focus=${focus} exact=${exact} ...${parts} />

@@ -149,6 +149,7 @@ const CHOICES = {
     msg`Next comes ${token}, sampled at random with these probabilities.`,
     msg`The more probable a token is, the more often it is sampled.`,
   ],
+  unknown: (token) => [msg`Next comes ${token}.`, msg`It is not known how it was chosen.`],
   forced: (token) => [
     msg`This branch sets the next token to ${token}.`,
     msg`Somebody chose this token instead of the model.`,
@@ -156,7 +157,7 @@ const CHOICES = {
 };
 
 function choiceOf({ steps, open }) {
-  return steps[0].data.token.forced ? "forced" : open.sampling.strategy;
+  return steps[0].data.token.forced ? "forced" : (open.sampling?.strategy ?? "unknown");
 }
 
 /** @returns {string} how many passes the steps need; it states no cause of the measured times */

@@ -16,10 +16,9 @@ const LEAST_FIRST = 0.3;
  */
 export function candidatesOf(run) {
   const step = run.steps[0];
-  const { open } = run;
   const { final } = distribution(
     { topLogits: step.topLogits, tailCounts: step.tailCounts, tail: step.data.tail },
-    open.sampling,
+    run.sampling,
   );
   const { token, top_tokens: top } = step.data;
   const rows = top.slice(0, CANDIDATES).map((each, rank) => ({ token: each, share: final[rank] }));

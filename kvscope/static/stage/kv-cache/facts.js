@@ -1,6 +1,7 @@
 /** The KV cache in bytes: measured, as the size of the engine's tensors, and computed by the formula. Pure. */
 
 import { integer } from "../../shared/facts/format.js";
+import { blockSizeOf } from "../../shared/log/model.js";
 import { msg } from "../../shared/words/msg.js";
 
 /**
@@ -55,13 +56,14 @@ function keptBefore({ reused }, { windowed }) {
 export function cacheAccount(run, step) {
   const { rows, data } = run.steps[step];
   const { kv } = data;
-  const blocks = kv.block_table.map((id, i) => ({
+  const blockSize = blockSizeOf(run);
+  const blocks = (kv.block_table ?? []).map((id, i) => ({
     id,
-    filled: Math.min(run.open.block_size, Math.max(0, kv.positions - i * run.open.block_size)),
+    filled: Math.min(blockSize, Math.max(0, kv.positions - i * blockSize)),
     sharedBy: kv.refcounts[i],
   }));
-  const { positions, blocks: room } = kv;
-  const { model, block_size: blockSize } = run.open;
+  const { positions, blocks: room = 0 } = kv;
+  const { model } = run.open;
   return {
     rows,
     positions,

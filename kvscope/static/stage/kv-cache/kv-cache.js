@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { bytes, bytesShort, integer } from "../../shared/facts/format.js";
+import { lacking, NEEDS } from "../../shared/facts/lacking.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
 import { isAwaited } from "../state/layer-sweep.js";
@@ -15,13 +16,15 @@ export function KvCache({ state, dispatch, shelf, written }) {
   const { run } = state;
   const opens = { name: NAME, names: "cache.k cache.v", view: "cache", question: msg`Why a cache?` };
   if (!run?.shows) return html`<${Card} ...${opens} number="" says=${msg`The first step of a run shows its bytes.`} />`;
+  const lacks = lacking(run, NEEDS.cache);
+  if (lacks) return html`<${Card} ...${opens} number="" says=${lacks} />`;
   const title = html`<${Term} id="kv-cache">${NAME}<//>`;
   return html`<${Card} ...${opens} title=${title} dispatch=${dispatch} ...${content(state, written)}>${shelf}<//>`;
 }
 
 /** Shows the bytes written so far in the player, in place of the number after the step. */
 export function Written({ state: { run, step, reveal } }) {
-  if (!run?.shows) return null;
+  if (!run?.shows || lacking(run, NEEDS.cache)) return null;
   if (!run.steps.length) return bytesShort(cacheBytes(run.open.model, run.reused + run.partialRows));
   return bytesShort(bytesDuring(run, step, Math.min(run.layers, Math.floor(reveal))));
 }

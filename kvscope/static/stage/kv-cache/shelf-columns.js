@@ -1,6 +1,7 @@
 /** The columns of the cache's picture, and their drawing. Pure; CSS pixels. */
 
 import { stepRows } from "../../shared/facts/step-rows.js";
+import { blockSizeOf } from "../../shared/log/model.js";
 import { localLayers } from "./facts.js";
 
 const MOST_PITCH_PX = 15;
@@ -14,7 +15,7 @@ const DASH = [2, 2];
  *   `dropped`: how many of the first ones local layers no longer hold, `still`: the share of the layers that do, 0…1
  */
 export function shelfOf({ run, step, settled, reveal }) {
-  const size = run.open.block_size;
+  const size = blockSizeOf(run);
   if (!run.steps.length) {
     const { reused: cached, prefillRows: fresh } = run;
     return {
@@ -31,13 +32,13 @@ export function shelfOf({ run, step, settled, reveal }) {
   const share = settled < step ? Math.min(1, Math.floor(reveal) / run.layers) : 1;
   // A session stored before files were checked may claim more positions than can be drawn.
   const known = run.promptLength + step;
-  const blocks = Math.min(data.kv.blocks, Math.ceil(known / size));
+  const blocks = Math.min(data.kv.blocks ?? Infinity, Math.ceil(known / size));
   const { layers } = run;
   const local = localLayers(run.open.model);
   return {
     cached: Math.min(data.kv.positions, known) - computed,
     fresh: computed,
-    room: blocks * size,
+    room: data.kv.blocks === undefined ? data.kv.positions : blocks * size,
     share,
     dropped: data.kv.windowed ? data.kv.positions - data.kv.windowed.positions : 0,
     still: (layers - local) / layers,

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
+import { lacking, NEEDS } from "../../shared/facts/lacking.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
@@ -10,7 +11,7 @@ import { drawShelf, shelfOf } from "./shelf-columns.js";
 
 /** Draws nothing for a run that the card around it does not have yet. */
 export function Shelf({ state }) {
-  return state.run?.shows && html`<${Drawn} ...${state} />`;
+  return state.run?.shows && !lacking(state.run, NEEDS.cache) && html`<${Drawn} ...${state} />`;
 }
 
 function Drawn({ run, step, settled, reveal }) {

@@ -120,6 +120,7 @@ function paintResidual(target, view, box, scales, boxes) {
 }
 
 function paintNewResidual(target, view, box, { shades, theme }, { layer, ratio }) {
+  if (view.lacks?.residual) return;
   paintNew(target, box, {
     capacity: view.columns,
     shades: shades.residual(layer, view.positions),
@@ -142,6 +143,7 @@ function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }
     box.y1,
     theme.reserved,
   );
+  if (view.lacks?.cache) return;
   const lane = { capacity: columns * kvHeads, group: kvHeads, shades: shades[kind](layer, positions) };
   const firstNew = firstQuery * kvHeads;
   const old = lane.shades.subarray(0, firstNew);

@@ -6,6 +6,7 @@ import { readersOf, strongestCell } from "../../shared/facts/attention.js";
 import { changeInWords, changesAt } from "../../shared/facts/changes.js";
 import { fixed, percent, quoted, significant } from "../../shared/facts/format.js";
 import { isInherited } from "../../shared/facts/step-rows.js";
+import { blockSizeOf } from "../../shared/log/model.js";
 import { msg } from "../../shared/words/msg.js";
 
 /** Returns when a row was computed. A row of the residual stream is dropped after its step; K and V stay cached. */
@@ -118,9 +119,8 @@ function attentionFacts(run, { layer, head, keys, queries }) {
 function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
   const read = (position) => (kind === "K" ? run.kNorm : run.vNorm).call(run, layer, kvHead, position);
   const position = largestIn(positions, read);
-  const size = run.open.block_size;
-  const block = run.steps[step].data.kv.block_table[Math.floor(position / size)];
-  const slot = position % size;
+  const slot = position % blockSizeOf(run);
+  const block = run.steps[step].data.kv?.block_table?.[Math.floor(position / blockSizeOf(run))];
   const [first, last] = readersOf(run, kvHead);
   const token = quoted(run.tokens[position]);
   return {
@@ -128,9 +128,13 @@ function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
     value: lengthInWords(read(position)),
     notes: [
       cellWhen(run, layer, position, step),
-      first === last
-        ? msg`block ${block}, slot ${slot}; read by head ${first}`
-        : msg`block ${block}, slot ${slot}; read by heads ${first}–${last}`,
+      block === undefined
+        ? first === last
+          ? msg`read by head ${first}`
+          : msg`read by heads ${first}–${last}`
+        : first === last
+          ? msg`block ${block}, slot ${slot}; read by head ${first}`
+          : msg`block ${block}, slot ${slot}; read by heads ${first}–${last}`,
       ...sharedPixel(positions, SHARED.positions),
     ],
     place: { layer, kvHead, key: position },

@@ -23,9 +23,12 @@ const TITLE_CHARACTER_PX = 8;
 
 /** @param {Object} props `covered`: {y0, y1} of a card over the map, or null */
 export function MapLabels({ geometry, run, step, view, selection, hover, complete, covered }) {
-  const { prefill } = view;
+  const { prefill, lacks } = view;
   // Another step changes only the labels under the columns.
-  const titles = useMemo(() => html`<${Titles} geometry=${geometry} prefill=${prefill} />`, [geometry, prefill]);
+  const titles = useMemo(
+    () => html`<${Titles} geometry=${geometry} prefill=${prefill} lacks=${lacks} />`,
+    [geometry, prefill, lacks?.residual, lacks?.cache],
+  );
   const rows = useMemo(
     () => html`
       ${selection.layer !== null && html`<${RowMark} geometry=${geometry} layer=${selection.layer} />`}
@@ -49,8 +52,11 @@ export function MapLabels({ geometry, run, step, view, selection, hover, complet
   </svg>`;
 }
 
+/** In place of vectors that a log does not have. */
+const NOT_THERE = [msg`not in this log`];
+
 /** Titles of the groups: HTML, because SVG has no terms that open their definition. */
-function Titles({ geometry, prefill }) {
+function Titles({ geometry, prefill, lacks }) {
   const count = integer(geometry.heads);
   const heads = plural(geometry.heads, form`${count} head`, form`${count} heads`);
   const triangles = plural(
@@ -68,7 +74,7 @@ function Titles({ geometry, prefill }) {
       group: "residual",
       term: "residual-stream",
       headings: [msg`Residual stream`, msg`Residual`],
-      lines: [msg`one vector per token`, msg`vectors`],
+      lines: lacks?.residual ? NOT_THERE : [msg`one vector per token`, msg`vectors`],
     },
     {
       group: "attention",
@@ -80,7 +86,7 @@ function Titles({ geometry, prefill }) {
       group: "cache",
       term: "kv-cache",
       headings: [msg`KV cache`],
-      lines: [...cacheLines(geometry), msg`keys above values`],
+      lines: lacks?.cache ? NOT_THERE : [...cacheLines(geometry), msg`keys above values`],
     },
   ];
   return titles.map(({ group, term, headings, lines }) => {

@@ -119,7 +119,7 @@ function Labels({ run, step, lens, view, geometry, most, reader }) {
   const title = 15;
   const gutter = (geometry.residual.x0 - left) / 2;
   const middle = (inside.y0 + inside.y1) / 2 - top;
-  const ms = run.steps[step].data.ms.layers?.[lens.layer];
+  const ms = run.steps[step].data.ms?.layers?.[lens.layer];
   const time = ms > 0 ? timed(ms, run.steps[step].data) : null;
   const tokens = integer(view.positions);
   const cached = compact

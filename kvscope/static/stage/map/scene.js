@@ -4,6 +4,7 @@
 
 import { robustRange } from "../../shared/draw/scales.js";
 import { isInherited, stepRows } from "../../shared/facts/step-rows.js";
+import { blockSizeOf } from "../../shared/log/model.js";
 
 /**
  * Returns the number of columns on the map: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout changes
@@ -24,7 +25,7 @@ export function waitingView(run) {
     layers: run.layers,
     heads: run.heads,
     kvHeads: run.kvHeads,
-    columns: columnsFor(run.promptLength, run.open.block_size),
+    columns: columnsFor(run.promptLength, blockSizeOf(run)),
     positions: run.promptLength,
     firstQuery: run.reused,
     inherited: false,
@@ -35,12 +36,17 @@ export function waitingView(run) {
   };
 }
 
+/** @returns {{residual: boolean, cache: boolean}} of which vectors at a position the log lacks the lengths */
+function lackingIn(run, position) {
+  return { residual: run.residualNorm(0, position) === null, cache: run.kNorm(0, 0, position) === null };
+}
+
 /**
  * @param {Object} run
  * @param {number} step index of a complete step
  * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this run computed in this step; without a
  *   cache it is 0 at every step, and in an inherited step it is `positions`. `reused`: rows that no step of the run computed. `firstHeld`: the first position in a layer's
- *   cache after the step; `firstKey`: the first key that a query of a layer reads
+ *   cache after the step; `firstKey`: the first key that a query of a layer reads; `lacks`: see `lackingIn`
  */
 export function mapView(run, step) {
   const { data, firstQuery, rows } = run.steps[step];
@@ -49,14 +55,15 @@ export function mapView(run, step) {
     layers: run.layers,
     heads: run.heads,
     kvHeads: run.kvHeads,
-    columns: columnsFor(firstQuery + rows, run.open.block_size),
+    columns: columnsFor(firstQuery + rows, blockSizeOf(run)),
     positions: firstQuery + rows,
     firstQuery: first,
     inherited: isInherited(run, step),
     reused: run.reused,
     prefill: data.phase === "prefill",
-    reserved: data.kv.blocks * run.open.block_size,
+    reserved: (data.kv?.blocks ?? 0) * blockSizeOf(run),
     windows: run.open.model.windows,
+    lacks: lackingIn(run, firstQuery + rows - 1),
     firstHeld: (layer) => run.firstHeld(layer, step),
     firstKey: (layer, query) => run.firstKey(layer, query),
     row: (layer, head, query) => run.row(layer, head, query),

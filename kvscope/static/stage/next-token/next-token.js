@@ -47,7 +47,7 @@ function Placeholders() {
 /** The candidates of the step shown, the probability of the chosen one, and how it was chosen. */
 function listed({ run, step, whatIf, branching, original }, controller) {
   const { data, topIds } = run.steps[step];
-  const settings = whatIf ?? run.open.sampling;
+  const settings = whatIf ?? run.sampling;
   const result = distributionAt(run, step, settings);
   const count = Math.min(SHOWN, data.top_tokens.length);
   const chosen = topIds.indexOf(data.token.id);
@@ -87,6 +87,7 @@ function sentenceOf(token, rank, { run, whatIf }) {
   if (whatIf) return nodes`The probability of ${name} with the what-if settings. The run does not change.`;
   if (token.forced) return nodes`${name} was set by this branch.`;
   if (rank === 0) return nodes`${name} is the likeliest of ${vocab} tokens.`;
+  if (!run.open.sampling) return nodes`${name} was chosen. It is not the likeliest of ${vocab} tokens.`;
   const listed = integer(run.steps[0].topIds.length);
   if (rank < 0) return nodes`${name} was drawn. It is not among the ${listed} likeliest of ${vocab} tokens.`;
   return nodes`${name} was drawn. It is number ${rank + 1} by logit of ${vocab} tokens.`;

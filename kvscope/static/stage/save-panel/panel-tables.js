@@ -12,7 +12,7 @@ import {
   timeTable,
 } from "./tables.js";
 
-const nextToken = ({ run, step, whatIf }) => candidatesTable(run, step, whatIf ?? run.open.sampling);
+const nextToken = ({ run, step, whatIf }) => candidatesTable(run, step, whatIf ?? run.sampling);
 
 /** The inspector's table has the values of its view; some are requested from the server. */
 const VIEW_TABLES = {

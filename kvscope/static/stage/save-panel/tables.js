@@ -65,7 +65,15 @@ export function cacheTable(run) {
   return {
     header: ["step", "token_fed", "positions", "bytes_written", "bytes_used", "bytes_reserved", "blocks"],
     rows: run.steps.map(({ data: { kv } }, step) => [
-      ...[step, fedIn(run, step), kv.positions, kv.bytes_written, kv.bytes_used, kv.bytes_reserved, kv.blocks],
+      ...[
+        step,
+        fedIn(run, step),
+        kv.positions,
+        kv.bytes_written,
+        kv.bytes_used,
+        kv.bytes_reserved ?? null,
+        kv.blocks ?? null,
+      ],
     ]),
   };
 }
@@ -87,8 +95,14 @@ export function timeTable(run) {
       "weights_read_as",
     ],
     rows: run.steps.map(({ data }, step) => [
-      ...[step, data.phase, fedIn(run, step), data.ms.total, data.ms.forward, data.ms.capture, data.ms.sample],
-      ...[data.batch, data.flops, data.bytes_read, formatOf(data.weights_read)],
+      ...[step, data.phase, fedIn(run, step)],
+      ...["total", "forward", "capture", "sample"].map((part) => data.ms?.[part] ?? null),
+      ...[
+        data.batch,
+        data.flops ?? null,
+        data.bytes_read ?? null,
+        data.weights_read ? formatOf(data.weights_read) : null,
+      ],
     ]),
   };
 }

@@ -117,7 +117,7 @@ const REDUCERS = {
   prompt: (_state, { prompt }) => ({ prompt, edited: true }),
   settings: (_state, { patch }) => ({ ...patch, edited: true }),
   sampling: (state, { patch }) => ({ sampling: { ...state.sampling, ...patch }, edited: true }),
-  whatIf: (state, { patch }) => ({ whatIf: patch && { ...(state.whatIf ?? state.run.open.sampling), ...patch } }),
+  whatIf: (state, { patch }) => ({ whatIf: patch && { ...(state.whatIf ?? state.run.sampling), ...patch } }),
   theme: (_state, { theme }) => ({ theme }),
   present: (_state, { present }) => ({ present }),
   printing: (_state, { printing }) => ({ printing }),
@@ -178,10 +178,15 @@ const REDUCERS = {
     const { step, progress } = grown;
     return { version: state.version + 1, step, progress, ...stopAtTheEnd(grown) };
   },
-  settingsOfRun: (state, { open }) =>
-    state.edited
+  settingsOfRun: ({ edited, sampling, maxNewTokens }, { open }) =>
+    edited
       ? {}
-      : { prompt: open.prompt, chat: open.chat, sampling: open.sampling, maxNewTokens: open.limits.max_new_tokens },
+      : {
+          prompt: open.prompt,
+          chat: open.chat,
+          sampling: open.sampling ?? sampling,
+          maxNewTokens: open.limits?.max_new_tokens ?? maxNewTokens,
+        },
   engine: (_state, { paused }) => ({ enginePaused: paused }),
   wanted: (_state, { wanted }) => ({ wanted }),
 

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
 import { originOf, timed } from "../../shared/facts/conditions.js";
 import { integer, milliseconds, quoted } from "../../shared/facts/format.js";
+import { lacking } from "../../shared/facts/lacking.js";
 import { isInherited, measuredTogether } from "../../shared/facts/step-rows.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
@@ -24,6 +25,8 @@ export function Time({ state, dispatch }) {
   const opens = { name: NAME, view: "time", question: msg`Where does the time go?` };
   if (!run?.shows)
     return html`<${Card} ...${opens} number="" says=${msg`Times appear after the first step of a run.`} />`;
+  const lacks = lacking(run, ["times"]);
+  if (lacks) return html`<${Card} ...${opens} number="" says=${lacks} />`;
   if (isAwaited({ run, step: settled }))
     return html`<${Card} ...${opens} dispatch=${dispatch} number="" says=${progressOfPrefill(run)} />`;
   const { prefill, decode } = timeFacts(run, settled);

@@ -18,7 +18,8 @@ const LINE_CHARS = 40;
  */
 export function typeOf({ open, tokens, promptLength, close }) {
   const prompt = open.chat ? open.prompt.length : charsOf(tokens.slice(0, promptLength));
-  const answer = close ? charsOf(tokens.slice(promptLength)) : CHARS_PER_TOKEN * open.limits.max_new_tokens;
+  const answer =
+    close || !open.limits ? charsOf(tokens.slice(promptLength)) : CHARS_PER_TOKEN * open.limits.max_new_tokens;
   const all = prompt + answer;
   return all <= LARGE_CHARS ? "large" : all <= MIDDLE_CHARS ? "middle" : "small";
 }
@@ -39,7 +40,7 @@ export function timeOf(run, index, known) {
   const { token } = steps[index].data;
   if (token.forced) return msg`given`;
   const computedBy = index + 1 <= known && !isInherited(run, index + 1) ? steps[index + 1] : undefined;
-  if (computedBy) return milliseconds(computedBy.data.ms.total);
+  if (computedBy?.data.ms) return milliseconds(computedBy.data.ms.total);
   return token.prob === null ? "" : percent(token.prob, 0);
 }
 
@@ -50,7 +51,8 @@ export function titleOf(run, index, known, noted) {
   const text = tokenText(token);
   const share = token.prob === null ? null : percent(token.prob, 0);
   const next = index + 1;
-  const time = next <= known && steps[next] && !isInherited(run, next) ? milliseconds(steps[next].data.ms.total) : null;
+  const ms = next <= known && !isInherited(run, next) ? steps[next]?.data.ms : undefined;
+  const time = ms ? milliseconds(ms.total) : null;
   return [
     chosenIn(text, index, token.forced, share),
     time !== null && msg`Step ${next} computed its row in ${time}.`,

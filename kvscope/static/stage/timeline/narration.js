@@ -21,8 +21,8 @@ export function narrate(run, step, sweeping = false) {
   if (isInherited(run, step)) return inheritedWork(run, step);
   const work = data.phase === "prefill" ? prefillWork(run) : decodeWork(run, step);
   if (sweeping) return work.join(" ");
-  const time = timed(data.ms.total, data);
-  return [...work, msg`Time: ${time}.`, choice(data), outcome(run, step)].filter(Boolean).join(" ");
+  const time = data.ms && timed(data.ms.total, data);
+  return [...work, time && msg`Time: ${time}.`, choice(data), outcome(run, step)].filter(Boolean).join(" ");
 }
 
 /** Returns sentences about a step that the run before the branch computed and timed. */
@@ -46,7 +46,7 @@ function inheritedWork(run, step) {
 /** @returns {string[]} sentences */
 function prefillWork(run) {
   const { rows, data } = run.steps[0];
-  const written = bytes(data.kv.bytes_written);
+  const written = data.kv && bytes(data.kv.bytes_written);
   const tokens = integer(rows);
   if (run.reused) {
     const [reused, all] = [integer(run.reused), integer(run.promptLength)];
@@ -68,8 +68,8 @@ function prefillWork(run) {
           form`Step 0, prefill: the model computes the ${tokens} prompt token in one pass through its layers.`,
           form`Step 0, prefill: the model computes all ${tokens} prompt tokens in one pass through its layers.`,
         ),
-    msg`It writes ${written} of keys and values (K and V) to the cache.`,
-  ];
+    written && msg`It writes ${written} of keys and values (K and V) to the cache.`,
+  ].filter(Boolean);
 }
 
 /** @returns {string[]} sentences */
@@ -96,6 +96,7 @@ function decodeWork(run, step) {
         form`It cannot read K and V of the ${earlier} earlier tokens.`,
       ),
     ];
+  if (!data.kv) return [msg`Step ${step}, decode: ${token} is computed.`];
   const written = bytes(data.kv.bytes_written);
   const near = newestRead(run, firstQuery);
   if (near !== null)

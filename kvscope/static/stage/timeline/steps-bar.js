@@ -21,7 +21,7 @@ export function StepsBar({ state, dispatch }) {
   const width = size?.width ?? 0;
   const recorded = run?.steps.length ?? 0;
   const last = Math.max(0, recorded - 1);
-  const count = Math.max(1, run?.close ? recorded : (run?.open?.limits.max_new_tokens ?? recorded));
+  const count = Math.max(1, run?.close ? recorded : (run?.open?.limits?.max_new_tokens ?? recorded));
   const geometry = useMemo(() => segmentsGeometry(count, width), [count, width]);
   const noted = useMemo(() => notedSteps(run?.saved?.notes ?? []), [run]);
   const share = shareOf(run, reveal);

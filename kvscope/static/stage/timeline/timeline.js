@@ -119,10 +119,11 @@ function Pace({ state }) {
 }
 
 /**
- * @param {number} factor how many times longer than measured a step is shown
+ * @param {number|null} factor how many times longer than measured a step is shown; null if it was not measured
  * @returns {string}
  */
 export function paceInWords(factor) {
+  if (factor === null) return "";
   const ratio = factor >= 1 ? factor : 1 / factor;
   const times = fixed(ratio, ratio < 9.95 ? 1 : 0).replace(/\.0$/, "");
   if (times === "1") return msg`shown at measured speed`;

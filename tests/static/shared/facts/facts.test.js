@@ -135,7 +135,7 @@ test("scales of length come from the prompt alone, so they do not change while t
 });
 
 test("before the first step is complete, the map has the layout of that step", () => {
-  const { row, q, reserved, firstHeld, firstKey, ...known } = mapView(animal(), 0);
+  const { row, q, reserved, lacks, firstHeld, firstKey, ...known } = mapView(animal(), 0);
   assert.deepEqual(waitingView(animal()), { ...known, reserved: 0 });
 });
 

@@ -109,3 +109,10 @@ test("a tab that slept skips no steps when it wakes", () => {
   stop();
   assert.equal(frame, null);
 });
+
+test("steps of a log without times are shown alike, and no pace is compared with a measured one", () => {
+  const steps = [{ data: {} }, { data: {} }];
+  assert.equal(shownMs(steps, 0, 1), shownMs(steps, 1, 1));
+  assert.equal(shownMs(steps, 0, 2), shownMs(steps, 0, 1) / 2);
+  assert.equal(slowdownOf(steps, 0, 1), null);
+});

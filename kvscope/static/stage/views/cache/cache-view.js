@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { integer, quoted } from "../../../shared/facts/format.js";
+import { lacking } from "../../../shared/facts/lacking.js";
 import { isInherited, stepRows } from "../../../shared/facts/step-rows.js";
 import { useConnected, useTwin } from "../../../shared/loading/use-twin.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
@@ -15,10 +16,10 @@ import { WhatIf } from "./what-if.js";
 import { WhyCache } from "./why-cache.js";
 
 const PARTS = [
-  { id: "why", title: msg`Why cache K and V` },
-  { id: "step", title: msg`One step, operation by operation` },
+  { id: "why", title: msg`Why cache K and V`, needs: ["engine"] },
+  { id: "step", title: msg`One step, operation by operation`, needs: ["engine"] },
   { id: "memory", title: msg`The memory it takes` },
-  { id: "kept", title: msg`Keep only some positions` },
+  { id: "kept", title: msg`Keep only some positions`, needs: ["engine"] },
 ];
 
 const KEPT = async () => (await import("./kept/kept-part.js")).KeptPart;
@@ -39,8 +40,9 @@ function Sheet({ state, focus, dispatch, client, controller }) {
   const sheet = useRef(null);
   const jump = (id) => sheet.current.querySelector(`#cache-${id}`).scrollIntoView({ block: "start" });
   const part = (id, content) => {
-    const { title } = PARTS.find((one) => one.id === id);
-    return html`<section class="sheet-part" id=${`cache-${id}`} data-names=${`cache-${id}`} aria-label=${title}><h3>${title}</h3>${content}</section>`;
+    const { title, needs } = PARTS.find((one) => one.id === id);
+    const lacks = lacking(run, needs);
+    return html`<section class="sheet-part" id=${`cache-${id}`} data-names=${`cache-${id}`} aria-label=${title}><h3>${title}</h3>${lacks ? html`<p class="sheet-say muted">${lacks}</p>` : content}</section>`;
   };
   return html`<div class="sheet scrolls grow" ref=${sheet}>
     <div class="row on-line wide between">

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytes, bytesShort, fixed, integer, percent } from "../../../shared/facts/format.js";
+import { lacking } from "../../../shared/facts/lacking.js";
 import { stepRows } from "../../../shared/facts/step-rows.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
@@ -16,6 +17,7 @@ import { WindowPart } from "./window-part.js";
 export function MemoryPart({ run, step, ready, client, dispatch }) {
   const account = cacheAccount(run, step);
   const { model } = run.open;
+  const [noEngine, noBlocks] = [["engine"], ["blocks"]].map((needs) => lacking(run, needs));
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<p class="sheet-say">
       ${nodes`One more token takes ${html`<b>${bytes(cacheBytes(model, 1))}</b>`}: one K vector and one V vector in each KV head of each layer.`}
@@ -24,9 +26,9 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
     <${Formula} model=${model} account=${account} />
     ${model.windows && html`<${WindowPart} run=${run} step=${step} onPick=${onPick} />`}
     <${Growth} run=${run} step=${step} onPick=${onPick} />
-    <${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />
-    <h4 data-names="cache-blocks">${msg`The blocks of this cache`} <${Badge} origin="measured" /></h4>
-    <${Blocks} account=${account} newest=${stepRows(run, step).computed} />`;
+    ${!noEngine && html`<${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />`}
+    <h4 data-names="cache-blocks">${msg`The blocks of this cache`} ${!noBlocks && html`<${Badge} origin="measured" />`}</h4>
+    ${noBlocks ? html`<p class="sheet-say muted">${noBlocks}</p>` : html`<${Blocks} account=${account} newest=${stepRows(run, step).computed} />`}`;
 }
 
 function Formula({ model, account }) {
@@ -120,7 +122,9 @@ function growthSeries(run) {
       thin: true,
       points: used.map(({ x, y }) => ({ x, y: y * ratio })),
     })),
-    { name: msg`reserved (measured)`, kind: "stairs", tone: "reserved", points: reserved },
+    ...(lacking(run, ["blocks"])
+      ? []
+      : [{ name: msg`reserved (measured)`, kind: "stairs", tone: "reserved", points: reserved }]),
     { name: msg`used (measured)`, kind: "stairs", tone: "cached", points: used },
   ];
 }

@@ -3,6 +3,8 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytes, integer, listed } from "../../../shared/facts/format.js";
+import { lacking } from "../../../shared/facts/lacking.js";
+import { blockSizeOf } from "../../../shared/log/model.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
 import { Table } from "../../../shared/ui/table.js";
@@ -11,13 +13,13 @@ import { heldByStep, layerBytes, layerKinds } from "../../kv-cache/facts.js";
 
 /** @param {{run: Object, step: number, onPick: Function}} props `run`: of a model with windows */
 export function WindowPart({ run, step, onPick }) {
-  const { model, block_size: size } = run.open;
+  const { model } = run.open;
   const { kv } = run.steps[step].data;
   const count = run.steps.length;
   const series = useMemo(() => heldSeries(run), [run, count]);
   const kinds = layerKinds(model);
   return html`<h4 data-names="cache-windows">${msg`Local and global layers`} <${Badge} origin="measured" /></h4>
-    <p class="sheet-say">${sentence(kinds.local, size)}</p>
+    <p class="sheet-say">${sentence(kinds.local, lacking(run, ["blocks"]) ? null : blockSizeOf(run))}</p>
     <div class="sheet-columns">
       <${Chart}
         label=${msg`Positions that one layer holds after each step`} x=${{ name: msg`step` }}
@@ -40,6 +42,8 @@ function sentence({ widths, layers }, size) {
     form`${layers.length} layer is local: its queries read only the newest ${widths} keys.`,
     form`${layers.length} layers are local: their queries read only the newest ${widths} keys.`,
   );
+  if (size === null)
+    return `${local} ${msg`What no query can read any more is dropped, so a local layer stops growing. All other layers are global and keep every position.`}`;
   return `${local} ${msg`What no query can read any more is dropped, ${size} positions at a time, so a local layer stops growing. All other layers are global and keep every position.`}`;
 }
 

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel, bounded, fixed } from "../../../shared/facts/format.js";
+import { lacking } from "../../../shared/facts/lacking.js";
 import { cappedText } from "../../../shared/log/model.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
@@ -31,10 +32,10 @@ export function DotLine({ state, focus, exact, dispatch }) {
         pair
           ? html`= <b>${fixed(pair.dot, 2)}</b> ÷ √${scoreWidth} = <${Score} pair=${pair} scoreWidth=${scoreWidth} cap=${cap} /> → ${softmaxOver(pair.keys)} →${" "}
               <b>${bounded(pair.weight, 3)}</b>`
-          : html`÷ √${scoreWidth} → ${cap && html`${cappedText("s", cap)} → `}${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
+          : html`${scoreWidth && html`÷ √${scoreWidth} `}→ ${cap && html`${cappedText("s", cap)} → `}${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
       } <${Badge} origin="computed" />
       ${pair && stored && html` <span class="dot-why muted">${msg`stored with this session`}</span>`}
-      ${WHY[status] && html` <span class="dot-why muted">${WHY[status]}</span>`}
+      ${WHY[status] && html` <span class="dot-why muted">${lacking(run, ["scores"]) ?? WHY[status]}</span>`}
     </p>
     <button type="button" class="button small still" onClick=${onOpen}>${msg`Term by term`} ▸</button>
   </section>`;

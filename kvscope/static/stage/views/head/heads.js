@@ -41,7 +41,7 @@ export function Heads({ run, focus, dispatch }) {
           [first, last],
           kvHead,
         ) => html`<div class=${`kv-group row ${kvHead === shared ? "is-shared" : ""}`} key=${kvHead}>
-          <${KvName} run=${run} kvHead=${kvHead} />
+          ${run.open.model.kv_heads !== undefined && html`<${KvName} run=${run} kvHead=${kvHead} />`}
           ${Array.from({ length: last - first + 1 }, (_, place) => first + place).map(
             (reader) => html`<button
               type="button" class="head-small anchor" key=${reader} style=${`--most:${px}px`}

@@ -31,6 +31,7 @@ export function howChosen(run, step) {
   const { token } = run.steps[step].data;
   const { sampling } = run.open;
   if (token.forced) return msg`This token was set by the branch.`;
+  if (!sampling) return msg`It is not known how this token was chosen.`;
   if (sampling.strategy === "greedy") return msg`Greedy: the most likely token is chosen.`;
   return msg`Drawn at random with ${settingsInWords(sampling)}, seed ${sampling.seed}. After these settings, its probability was ${percent(token.prob)}.`;
 }

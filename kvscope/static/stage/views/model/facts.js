@@ -13,15 +13,17 @@ import { matricesOf } from "../../../shared/log/model.js";
  * total of the loaded tensors.
  *
  * @param {Object} model of the `open` frame
- * @returns {{embedding: number, positions: number, attention: number, mlp: number, small: number, block: number,
- *   blocks: number, norm: number, head: number, tied: boolean, total: number,
- *   bytes: {embedding: number, blocks: number, norm: number, head: number}|null}}
+ * @returns {{embedding?: number, positions?: number, attention?: number, mlp?: number, small?: number, block?: number,
+ *   blocks?: number, norm?: number, head?: number, tied: boolean, total?: number,
+ *   bytes?: {embedding: number, blocks: number, norm: number, head: number}|null}}
  *   `block`: one block, its `attention` and `mlp` matrices and what is `small`; `head` is 0 when `tied`: the LM head then
  *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head. `bytes`: size in
  *   memory, the embedding with the positions; matrices and the embedding may have a smaller format than the rest;
- *   null if they are in groups, whose sizes a log gives only in total, and of a model with experts.
+ *   null if they are in groups, whose sizes a log gives only in total, and of a model with experts. In a log that does not say
+ *   what the model consists of, only `tied` and, if it is known, `total` are there.
  */
 export function partsOf(model) {
+  if (model.norm === undefined) return { tied: model.tied === true, total: model.parameters };
   const { layers, d, vocab, parameters, tied } = model;
   const { attention, mlp, positions } = matricesOf(model);
   const embedding = vocab * d;
@@ -56,7 +58,7 @@ export function flowOf(run, step) {
   const rows = data.rows_computed;
   const first = firstQuery + recorded - rows;
   const cached = run.open.study?.cache === "forgotten" ? 0 : first;
-  return { rows, cached, first, passes: data.ms.chunks.length, inherited: isInherited(run, step) };
+  return { rows, cached, first, passes: data.ms?.chunks.length ?? 1, inherited: isInherited(run, step) };
 }
 
 /**

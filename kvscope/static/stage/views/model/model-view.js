@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../../shared/facts/conditions.js";
 import { fixed, integer, quoted } from "../../../shared/facts/format.js";
+import { lacking } from "../../../shared/facts/lacking.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { bytesIn, weightsOf } from "../../../shared/facts/weights.js";
 import { cappedText } from "../../../shared/log/model.js";
@@ -70,10 +71,11 @@ function lockedIn({ query, key }) {
 
 /** The three sizes of the weights, each with its format. */
 function WeightSizes({ model, data, total }) {
+  if (!model.weights) return null;
   const { stored, held } = weightsOf(model);
   return html`<p class="muted small">
     ${msg`The model has ${integer(total)} parameters, also called weights.`} ${stored ? msg`In the file: ${stored}` : msg`In the file: not recorded`} · ${msg`in memory: ${held}`}
-    ${" "}· ${msg`format read by this step: ${bytesIn(data.weights_read)}`}
+    ${data.weights_read && ` · ${msg`format read by this step: ${bytesIn(data.weights_read)}`}`}
   </p>`;
 }
 
@@ -94,7 +96,14 @@ function headline(run, step, { rows, cached, inherited }) {
       form`Step ${step}, in the run that this one branched from: ${integer(rows)} token went through the model`,
       form`Step ${step}, in the run that this one branched from: ${integer(rows)} tokens went through the model together`,
     );
-  const time = timed(run.steps[step].data.ms.total, run.steps[step].data);
+  const { data } = run.steps[step];
+  if (!data.ms)
+    return plural(
+      rows,
+      form`Step ${step}: ${integer(rows)} token went through the model`,
+      form`Step ${step}: ${integer(rows)} tokens went through the model together`,
+    );
+  const time = timed(data.ms.total, data);
   if (rows > 1) return msg`Step ${step}: ${integer(rows)} tokens go through the model together, in ${time}`;
   if (cached === 0) return msg`Step ${step}: one token, ${name}, goes through the model, in ${time}`;
   return plural(
@@ -133,7 +142,7 @@ function Inputs({ run, step, flow, parts, locked, onOpen }) {
 
 /** @returns {string} what a model multiplies each embedding with; "" for most */
 function scaledText({ embedding_scale: scale, d }) {
-  if (scale === 1) return "";
+  if (scale === undefined || scale === 1) return "";
   const isRoot = Math.abs(scale - Math.sqrt(d)) < 1e-6 * scale;
   return isRoot
     ? msg`The model multiplies it by √${d} = ${fixed(scale, 2)}.`
@@ -158,7 +167,7 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
       ${run.open.model.experts && ` ${expertsText(run.open.model.experts)}`}
       ${run.open.model.parallel && ` ${msg`In each layer, attention and MLP read the same row.`}`}
     </p>
-    <p class="guess-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
+    <p class="guess-words" aria-live="polite"><${LensWords} run=${run} lens=${lens} layerStop=${state.layerStop} /></p>
     <${LayerStack}
       state=${state} lens=${lens.values} guesses=${!NO_GUESSES.includes(lens.status)} layout=${layout} dispatch=${dispatch}
     />
@@ -185,11 +194,13 @@ const NO_LENS = {
   damaged: msg`Best guesses after each layer are stored with this session but damaged.`,
 };
 
-function LensWords({ lens, layerStop }) {
+function LensWords({ run, lens, layerStop }) {
   if (lens.values) {
     const sentence = layerStop ? readingSentence(lens.values, layerStop - 1) : lensSentence(lens.values);
     return html`<b>${sentence}</b> ${msg`After each layer, parts 4, 5 and 6 are applied to the newest row.`} <${Badge} origin="computed" />`;
   }
+  const lacks = lens.status === "none" && lacking(run, ["lens"]);
+  if (lacks) return lacks;
   return lens.status === "failed"
     ? msg`The best guesses after each layer could not be computed: ${lens.problem.message}`
     : (NO_LENS[lens.status] ?? msg`Computing the best guess after each layer…`);

@@ -23,8 +23,9 @@ export function Part({ number, name, place, names, open = null, weights = null, 
   </section>`;
 }
 
-/** The number of weights of a part, and their bytes, if these are known. */
+/** The number of weights of a part, and their bytes, each if it is known. */
 export function Weights({ shape, parameters, size = null }) {
+  if (!Number.isFinite(parameters)) return null;
   const count = integer(parameters);
   return html`<p class="chip is-weights" title=${msg`computed from the shapes of the weights`}>
     ${shape && html`<b>${shape}</b>`} <span>${size === null ? msg`${count} parameters` : msg`${count} parameters, ${bytesShort(size)}`}</span>
@@ -42,7 +43,7 @@ export function Wire({ place, names, shape, rows, unit = "", note = null }) {
   </div>`;
 }
 
-/** @returns {string} [1, 49152] → "[1 × 49,152]" */
+/** @returns {string} [1, 49152] → "[1 × 49,152]"; ? for a size that is not known */
 export function shapeText(shape) {
-  return `[${shape.map(integer).join(" × ")}]`;
+  return `[${shape.map((size) => (size === undefined ? "?" : integer(size))).join(" × ")}]`;
 }

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel } from "../../../shared/facts/format.js";
+import { lacking } from "../../../shared/facts/lacking.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { msg } from "../../../shared/words/msg.js";
 import { Fold } from "../../ui/fold.js";
@@ -44,7 +45,7 @@ export function PairView({ state, focus, exact, dispatch }) {
     <p class="muted">${vectorSentence(run, focus)} ${weightSentence(run, focus)}</p>
     ${
       MISSING[status]
-        ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
+        ? html`<${Missing} why=${lacking(run, ["scores"]) ?? MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
         : html`<${Terms} ...${parts} headDim=${run.open.model.head_dim} scoreWidth=${run.open.model.score_width} scoreCap=${run.open.model.score_cap} note=${NOTES[status]} />`
     }
     ${

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { disturbance, marked, originOf, timed } from "../../../shared/facts/conditions.js";
 import { fixed, integer, milliseconds, percent, quoted } from "../../../shared/facts/format.js";
+import { lacking } from "../../../shared/facts/lacking.js";
 import { isInherited, measuredTogether } from "../../../shared/facts/step-rows.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
@@ -18,6 +19,7 @@ export function TimeView({ state, dispatch, client }) {
   const { from, to } = measuredTogether(run, step);
   const prefill = useMemo(() => phaseFacts(run, "prefill", { from, to }), [run, from, to]);
   const decode = useMemo(() => phaseFacts(run, "decode", { from, to }), [run, from, to]);
+  const noCosts = lacking(run, ["costs"]);
   const inherited = isInherited(run, step);
   const recorded = Boolean(run.saved) || state.examples.some(({ id }) => id === run.id);
   const onPick = (to) => dispatch({ type: "seek", step: to });
@@ -30,7 +32,7 @@ export function TimeView({ state, dispatch, client }) {
     </section>
     <section class="sheet-part" data-names="time-phases" aria-label=${msg`Two phases`}>
       <h3>${msg`Two phases`}</h3>
-      <${Phases} run=${run} prefill=${prefill} decode=${decode} measured=${{ from, to }} here=${!recorded && !inherited} ready=${state.readiness.state === "ready"} client=${client} />
+      ${noCosts ? html`<p class="sheet-say muted">${noCosts}</p>` : html`<${Phases} run=${run} prefill=${prefill} decode=${decode} measured=${{ from, to }} here=${!recorded && !inherited} ready=${state.readiness.state === "ready"} client=${client} />`}
     </section>
     <section class="sheet-part" data-names="time-inside" aria-label=${msg`Inside step ${step}`}>
       <h3>${msg`Inside step ${step}`} <${Badge} origin=${originOf([run.steps[step]])} /></h3>

@@ -183,7 +183,7 @@ function verdict(best, own) {
 /** How the run's own tokens were chosen. A branch did not choose its first token. */
 function ownLabel({ tokens }, run) {
   if (tokens.some(({ forced }) => forced)) return msg`this branch`;
-  return run.open.sampling.strategy === "greedy" ? msg`this run: greedy` : msg`this run: sampled`;
+  return run.sampling.strategy === "greedy" ? msg`this run: greedy` : msg`this run: sampled`;
 }
 
 function compared(best, own) {

@@ -44,7 +44,7 @@ export function PathTable({ path, rows, run, step, lookup, branching, onLookUp, 
         )}
         <${Others} path=${path} rows=${rows} />
       </tbody>
-      <${Foot} path=${path} data=${run.steps[step].data} seed=${run.open.sampling.seed} />
+      <${Foot} path=${path} data=${run.steps[step].data} seed=${run.sampling.seed} />
     </table>
   </div>`;
 }
@@ -222,9 +222,11 @@ function Bits({ bits, before }) {
   return html`<span class="path-bits muted" title=${title}>${from === to ? msg`uncertainty (entropy) ${to} bits` : msg`uncertainty (entropy) ${from} → ${to} bits`}</span>`;
 }
 
-function choiceText({ greedy, chosen, draw, own, topP, logits }, { top_tokens: named }, seed) {
+function choiceText({ greedy, chosen, draw, own, topP, logits }, { top_tokens: named, filters }, seed) {
+  const isKnown = filters !== undefined;
   const { forced } = chosen.token;
   if (greedy) return forced ? BRANCH_TOKEN : msg`No random number is drawn.`;
+  if (!isKnown) return msg`It is not known how this token was chosen.`;
   if (!draw) {
     if (own && !forced)
       return msg`Seed ${seed}: the random number selected a token past the ${logits.listed.length} listed ones.`;

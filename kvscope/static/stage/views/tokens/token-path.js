@@ -29,7 +29,7 @@ export function tokenPath(shown, settings, used) {
   const vocab = topLogits.length + data.tail.count;
   const own = sameSettings(settings, used);
   const greedy = settings.strategy === "greedy";
-  const exact = own && !greedy ? data.filters : null;
+  const exact = own && !greedy ? (data.filters ?? null) : null;
   const countTopK = exact?.kept_top_k ?? filtered.countTopK;
   const countTopP = exact?.kept_top_p ?? final.countTopP;
   const massTopK = exact?.mass_top_k ?? filtered.massTopK;
@@ -84,12 +84,12 @@ export function logitHistogram({ listed, low, high, tail, tailCounts }, bars) {
  * Returns the range of the seed's random number. The log does not have the number, but the choice limits it: the token drawn is
  * the first whose running sum of filtered probabilities, largest first, is above it.
  *
- * @returns {{from: number, to: number}|null} 0…1; null when nothing was drawn (greedy, or the first token of a branch), or
+ * @returns {{from: number, to: number}|null} 0…1; null when nothing was drawn (greedy, or the first token of a branch), if it is not known, or
  *   when the token drawn is past the listed tokens
  */
 export function drawOf({ data, topIds, topLogits, tailCounts }, used) {
   const rank = topIds.indexOf(data.token.id);
-  if (used.strategy === "greedy" || data.token.forced || rank < 0) return null;
+  if (used.strategy === "greedy" || !data.filters || data.token.forced || rank < 0) return null;
   const { final } = distribution({ topLogits, tailCounts, tail: data.tail }, used);
   let from = 0;
   for (let before = 0; before < rank; before++) from += final[before];

@@ -22,7 +22,7 @@ export function TokensView({ state, dispatch, controller, client }) {
   const { run, step, branching, sampling } = state;
   const { text, lookup, search, onText, onLookUp, onPress } = useLookup(state, client);
   const shown = run.steps[step];
-  const used = run.open.sampling;
+  const used = run.sampling;
   const settings = state.whatIf ?? used;
   const path = useMemo(() => tokenPath(shown, settings, used), [shown, settings, used]);
   const lookupRow = lookup && lookup.rank < shown.topIds.length ? lookup : null;
@@ -32,7 +32,7 @@ export function TokensView({ state, dispatch, controller, client }) {
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
       <${OpenView} view="effects" dispatch=${dispatch}>${msg`What changes it?`}<//>
       <${OpenView} view="model" dispatch=${dispatch}>${msg`What is the best guess after each layer?`}<//>
-      <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
+      <${WhatIf} settings=${settings} used=${used} isKnown=${Boolean(run.open.sampling)} next=${sampling} dispatch=${dispatch} />
     </div>
     <${PathTable}
       path=${path} rows=${rows} run=${run} step=${step} lookup=${lookup?.token ?? null} branching=${branching}
@@ -50,6 +50,7 @@ export function TokensView({ state, dispatch, controller, client }) {
 function headline({ vocab }, { token, filters }) {
   const name = quoted(token);
   if (token.forced) return msg`${name} comes next: it was set by this branch`;
+  if (!filters) return msg`${name} comes next: the program that computed this run chose it`;
   if (filters.kept_top_p === 1 || token.prob === token.raw_prob) {
     return msg`${name} comes next: it has the largest of ${integer(vocab)} scores (logits)`;
   }
