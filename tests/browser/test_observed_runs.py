@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import kvscope
-from tests.browser.test_odd_runs import NOTHING, WRITTEN
 from tests.support.modules import module_of, tokenizer
 from tests.support.pages import NewPage
+from tests.support.written import missing_values, written_out
 
 PROMPT = "in the end of the night"
 VIEWS = ("Model", "Layer", "Head", "Query·key", "Next token", "Cache", "Time", "Effects")
@@ -59,7 +59,7 @@ def opened(page: Page, view: str) -> None:
 def test_no_view_writes_out_what_is_not_there(page: Page) -> None:
     for view in VIEWS:
         opened(page, view)
-        assert not [text for text in page.evaluate(WRITTEN) if NOTHING.search(text)], view
+        assert missing_values(written_out(page)) == [], view
 
 
 def test_views_say_what_the_log_lacks_and_show_the_rest(page: Page, file: Path) -> None:

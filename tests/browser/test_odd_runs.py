@@ -17,6 +17,7 @@ from tests.support.pages import NewPage
 from tests.support.screens import DESKTOP, PHONE, VIEWS
 from tests.support.server import Server
 from tests.support.stage import Stage, box_of
+from tests.support.written import missing_values, written_out
 
 MARKUP = "<img src=x onerror=alert(1)>"
 RIGHT_TO_LEFT = "שלום עולם"
@@ -28,17 +29,9 @@ FAMILY = "👩‍👩‍👧"
 """Seventeen bytes and a token of its own for each."""
 ODD_PROMPT = f"{MARKUP}{RIGHT_TO_LEFT}{LONG_WORD}{OVERRIDE}{LINES} the {FAMILY} in\tit\n"
 
-# What a value that is not there looks like when it is written out.
-NOTHING = re.compile(r"\b(NaN|undefined|null|Infinity)\b|\[object")
 NOT_GIVEN = re.compile(
     "did not give|could not be|cannot be reached|is not there|Asking the model|Computing the (best guess|exact values)"
 )
-WRITTEN = """() => [
-  document.body.innerText,
-  ...[...document.querySelectorAll("*")].flatMap((element) =>
-    [...element.attributes].map(({ name, value }) => `${name}=${value}`)),
-]"""
-
 
 @dataclass(frozen=True)
 class Odd:
@@ -145,8 +138,8 @@ def test_an_odd_run_is_whole_in_every_view(new_page: NewPage, odd: Odd) -> None:
             look(stage, odd, view, step)
             place = f"{view}, step {step}"
             assert stage.overflow() <= 0, place
-            written: list[str] = stage.page.evaluate(WRITTEN)
-            assert [text for text in written if NOTHING.search(text)] == [], place
+            written = written_out(stage.page)
+            assert missing_values(written) == [], place
             assert "\u202e" not in written[0].replace(ODD_PROMPT, ""), place
             assert stage.page.locator("#page img, #page script, [onerror]").count() == 0, place
 
