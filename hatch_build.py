@@ -56,8 +56,8 @@ ENTRIES = (STAGE, *OWN_PAGES, *SHEETS)
 WORKER = "engine/worker.js"
 """The engine in a visitor's browser: one classic script, because a worker of a static site can load no other
 (app/site/worker.py)."""
-FOR_OTHER_PAGES = ("embed.js",)
-"""Scripts that are no module: they are shipped as they are."""
+FOR_OTHER_PAGES = ("embed.js", "widget.js")
+"""Scripts that other pages load alone: they are shipped as they are."""
 ES_VERSION = "es2022"
 """The newest syntax a bundle may have; newer syntax in a module is rewritten."""
 

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from kvscope.app.reader.run import Run
     from kvscope.app.reader.running import run
     from kvscope.app.reader.token import Token
+    from kvscope.app.reader.widget import Widget
 
-__all__ = ["CannotRead", "CannotRun", "NotThere", "Run", "Token", "from_cache", "open", "run"]
+__all__ = ["CannotRead", "CannotRun", "NotThere", "Run", "Token", "Widget", "from_cache", "open", "run"]
 
 _HOMES = {
     "open": "opening",
     "from_cache": "observed",
     "run": "running",
     "Run": "run",
+    "Widget": "widget",
     "Token": "token",
     **dict.fromkeys(("CannotRead", "CannotRun", "NotThere"), "errors"),
 }

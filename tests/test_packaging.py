@@ -323,7 +323,9 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
     assert {f"kvscope/app/recordings/{path.name}" for path in recordings} <= names
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
     chunks = {name for name in bundled if re.fullmatch(r"kvscope/static/chunks/[\w.-]+-[0-9A-Z]{8}\.js", name)}
-    entries = {f"kvscope/static/{entry}" for entry in (*hatch_build.ENTRIES, hatch_build.WORKER, "embed.js")}
+    entries = {
+        f"kvscope/static/{entry}" for entry in (*hatch_build.ENTRIES, hatch_build.WORKER, *hatch_build.FOR_OTHER_PAGES)
+    }
     sheets = [f"kvscope/static/{sheet}" for sheet in hatch_build.SHEETS]
     assert bundled == entries - set(sheets) | chunks
     worker = archive.read(f"kvscope/static/{hatch_build.WORKER}").decode()
@@ -421,7 +423,7 @@ def declared(*groups: str) -> set[str]:
 @pytest.mark.parametrize(
     ("rooms", "groups"),
     [
-        (("kvscope",), ("cluster", "postgresql")),
+        (("kvscope",), ("cluster", "notebook", "postgresql")),
         (("tests", "hatch_build.py"), ("test",)),
         (("tools",), ("test", "bench")),
     ],

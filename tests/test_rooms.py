@@ -63,7 +63,7 @@ ROOMS = {
         *rooms("static/stage", "draw facts state ui"),
         *rooms("static", "gallery gallery.js"),
         *rooms("static/stage", "map look-here changes vocabulary next-token kv-cache time views inspector"),
-        *rooms("static", "embed.js embed stage/embed stage/save-panel stage/timeline"),
+        *rooms("static", "embed.js widget.js embed stage/embed stage/save-panel stage/timeline"),
         *rooms("static", "by-hand by-hand.js memory memory.js serving serving.js compare compare.js room room.js"),
         *rooms("static/stage", "prompt intro focus code page"),
         "static/main.js",

@@ -2,11 +2,12 @@
 
 import { html } from "htm/preact";
 import { render } from "preact";
+import { kernelSource } from "./embed/kernel-source.js";
 import { isPicture } from "./embed/picture.js";
 import { embedOfSearch } from "./embed/protocol.js";
 import { IN_SITE, ON_DISK } from "./shared/log/root.js";
 import { createQueue, followShown } from "./shared/painting/queue.js";
-import { bootstrapOf } from "./shared/state/bootstrap.js";
+import { bootstrapOf, jsonOf } from "./shared/state/bootstrap.js";
 import { createPlayer } from "./shared/state/clock.js";
 import { listenToKeys } from "./shared/state/listen-to-keys.js";
 import { presentOfSearch } from "./shared/state/location.js";
@@ -29,7 +30,9 @@ import { createStore } from "./stage/state/store.js";
 const bootstrap = bootstrapOf();
 const saved = bootstrap.session ?? null;
 const inFile = saved?.file === true;
-const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
+/** In a notebook's widget, the address of the embed: its frame has none. */
+const inWidget = typeof bootstrap.embed === "string";
+const embed = bootstrap.embed ? embedOfSearch(inWidget ? bootstrap.embed : window.location.search) : null;
 const settings = storageOr(() => window.localStorage);
 /** Whether this device can compute: "offer", "default", or "". */
 const engine = /** @type {""|"offer"|"default"} */ (
@@ -52,6 +55,7 @@ const store = createStore({
   present: !embed && presentOfSearch(window.location.search),
   sandboxed: window.origin === "null" && !ON_DISK,
   file: inFile,
+  kernel: inWidget ? "silent" : null,
   inSite: IN_SITE,
   engine,
   embed: embed && { hide: embed.hide },
@@ -60,8 +64,9 @@ const store = createStore({
 });
 
 const stranger = inFile || embed !== null || window.origin === "null";
+const source = inWidget ? kernelSource({ window, glossary: jsonOf("glossary"), onKernel }) : null;
 const client = clientOf(
-  { settings, saved, stranger, device: device || null },
+  { settings, saved, stranger, device: device || null, source },
   {
     own: createOwnRuns(
       settings,
@@ -70,6 +75,11 @@ const client = clientOf(
     onWaits: (waits) => store.dispatch({ type: "waits", waits }),
   },
 );
+/** The views ask again whether the model answers. */
+function onKernel(kernel) {
+  store.dispatch({ type: "kernel", kernel });
+  controller.followModels();
+}
 const controller = createController({
   store,
   client,

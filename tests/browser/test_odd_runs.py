@@ -33,6 +33,7 @@ NOT_GIVEN = re.compile(
     "did not give|could not be|cannot be reached|is not there|Asking the model|Computing the (best guess|exact values)"
 )
 
+
 @dataclass(frozen=True)
 class Odd:
     """A finished run, where it is and how many steps it has."""

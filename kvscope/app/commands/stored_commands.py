@@ -95,7 +95,7 @@ def stats(settings: Settings, /) -> None:
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option(
-    "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="FILE.html or FILE.safetensors."
+    "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="FILE.html, .mjs or .safetensors."
 )
 @click.option(
     "--level",
@@ -104,7 +104,9 @@ def stats(settings: Settings, /) -> None:
 )
 @click.pass_obj
 def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
-    """Writes the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
+    """Writes the saved session or the ended run ID to one file: a page that plays by itself, a script that shows it in
+    MyST's {anywidget}, or its data.
+    """
     from kvscope.app.store.errors import StoreError
     from kvscope.app.travel.export import CannotExport, export
 

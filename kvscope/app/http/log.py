@@ -14,10 +14,9 @@ from kvscope.app.http.access import ANSWERS, COMPUTES, READS, READS_RUN
 from kvscope.app.http.caching import json_response
 from kvscope.app.http.lookup import Log, RunLookup
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
-from kvscope.app.http.problems import Problem
-from kvscope.app.http.questions import QUESTIONS, Question, Step, Steps
+from kvscope.app.http.questions import QUESTIONS, Question, Steps
 from kvscope.app.http.reads import Reads
-from kvscope.app.http.requests import AfterQuery, Query, query
+from kvscope.app.http.requests import AfterQuery, query
 from kvscope.model.api import under_changes
 from kvscope.model.log.frames import to_stream
 
@@ -80,10 +79,7 @@ class LogRoutes:
         )
         def view(log: str) -> Response:
             steps = self._lookup.steps(log, question.first)
-            if not question.of_changed and steps.opening["changed"]:
-                detail = "This is computed for the model as it is, and the run has changes. Ask about its original run."
-                raise Problem(409, detail, field="run")
-            arguments = question.arguments(steps, parameters_of(question.query, steps))
+            arguments = question.asked(steps, request.args)
             if question.anew:
                 model = self._lookup.same_model(steps.opening)
                 computation = under_changes(steps.opening, name, *arguments)
@@ -106,10 +102,3 @@ class LogRoutes:
         response.headers["Cache-Control"] = self._caching
         response.set_etag(tag)
         return response
-
-
-def parameters_of(model: type[Query], steps: Steps) -> Query:
-    """Parses the request. A position must be one that the named step has before it. Raises Problem."""
-    names = model.model_fields
-    step = query(Step, steps.bounds()).step if {"step", "position"} <= names.keys() else None
-    return query(model, steps.bounds(step))

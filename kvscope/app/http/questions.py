@@ -8,7 +8,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -31,12 +31,13 @@ from kvscope.app.http.answers import (
     StepTiming,
     Turned,
 )
-from kvscope.app.http.requests import MAX_ROWS, Query
+from kvscope.app.http.requests import MAX_ROWS, Query, parsed
 from kvscope.model.api import (
     MAX_CANDIDATE_CHARS,
     MAX_SOURCE_CHARS,
     CacheDtype,
     EffectOf,
+    Refused,
     Switch,
     Switching,
     Weights,
@@ -198,6 +199,21 @@ class Question:
     def first(self) -> int:
         """The lowest step that it can be asked about."""
         return 1 if issubclass(self.query, LaterStep) else 0
+
+    def asked(self, steps: Steps, texts: Mapping[str, str]) -> tuple[Any, ...]:
+        """Returns the arguments of the service's method for the parameters of an address. A position must be one that
+        the named step has before it. Raises Refused with status 422, or 409 for a changed run that it cannot be about.
+        """
+        if not self.of_changed and steps.opening["changed"]:
+            message = "This is computed for the model as it is, and the run has changes. Ask about its original run."
+            raise Refused("run", message, status=409)
+        names = self.query.model_fields
+        try:
+            step = parsed(Step, texts, steps.bounds()).step if {"step", "position"} <= names.keys() else None
+            query = parsed(self.query, texts, steps.bounds(step))
+        except Refused as refused:
+            raise Refused(refused.field, refused.message, limit=refused.limit) from None
+        return self.arguments(steps, query)
 
 
 FILE = "a safetensors file"

@@ -7,6 +7,7 @@ kvscope.app.travel.words, because files have the same.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self, TypeVar
 
 from flask import request
@@ -175,16 +176,21 @@ class OEmbedQuery(Query):
 
 def query(model: type[Model], bounds: Bounds | None = None, status: int = 422) -> Model:
     """Parses the request's query. Raises Problem with `status`."""
-    parameters = {name: request.args[name] for name in model.model_fields if name in request.args}
+    try:
+        return parsed(model, request.args, bounds)
+    except Refused as refused:
+        raise Problem(status, refused.message, field=refused.field, limit=refused.limit) from None
+
+
+def parsed(model: type[Model], texts: Mapping[str, str], bounds: Bounds | None = None) -> Model:
+    """Parses the parameters of an address. Raises Refused."""
+    parameters = {name: texts[name] for name in model.model_fields if name in texts}
     numbers = {
         name: int(text)
         for name, text in parameters.items()
         if model.model_fields[name].annotation is not str and PLAIN_INTEGER.fullmatch(text)
     }
-    try:
-        return bodies.check(model, parameters | numbers, bounds)
-    except Refused as refused:
-        raise Problem(status, refused.message, field=refused.field, limit=refused.limit) from None
+    return bodies.check(model, parameters | numbers, bounds)
 
 
 def body(model: type[Model], bounds: Bounds | None = None) -> Model:

@@ -21,9 +21,9 @@ def player(content: Imported) -> str:
 
     The frame has no origin (`sandbox` without allow-same-origin), so its scripts cannot reach the notebook.
     """
-    file = _file(content, values=True)
+    file = session_file(content, values=True)
     if content.values and SessionPage(file).measure() > MOST_BYTES:
-        file = _file(content, values=False)
+        file = session_file(content, values=False)
     page, title = SessionPage(file), escape(title_of(file.manifest))
     size = page.measure()
     if size > MOST_BYTES:
@@ -36,7 +36,8 @@ def player(content: Imported) -> str:
     return f'<iframe sandbox="allow-scripts allow-downloads" title="{title}" style="{style}" srcdoc="{text}"></iframe>'
 
 
-def _file(content: Imported, *, values: bool) -> SessionFile:
+def session_file(content: Imported, *, values: bool) -> SessionFile:
+    """Returns the session that a run would be, with its exact values or without."""
     exact = content.values if values else None
     manifest = manifest_of(content.words, content.frames, exact)
     return SessionFile(manifest, content.frames, exact.payloads if exact else lambda: iter(()))

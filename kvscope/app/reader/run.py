@@ -272,14 +272,22 @@ class Run:
             return _computed(live.branched(step, token.id if isinstance(token, Token) else token, on_frame))
 
     def save(self, path: str | os.PathLike[str], *, values: bool | Iterable[int] = False) -> None:
-        """Writes the run to a .safetensors file, which `kvscope.open` and the page open.
+        """Writes the run to a .safetensors file, which `kvscope.open` and the page open; or to an .mjs file, the script
+        of a widget with the run inside, for MyST's {anywidget}.
 
         `values`: whether exact values are stored too, or of which layers; the last layer's always are then, because
         they have the lens. Values that are stored already stay. Raises CannotRun, OSError.
         """
         out, layers = Path(path), range(self.model["layers"])
+        if out.suffix == ".mjs" and values is False:
+            from kvscope.app.reader.player import session_file
+            from kvscope.app.travel.widget_module import session_module
+
+            with whole_file(out) as file:
+                file.write(session_module(session_file(self._content, values=False)).encode())
+            return
         if out.suffix != ".safetensors":
-            raise CannotRun(f"path is {str(path)!r}; it must end in .safetensors.")
+            raise CannotRun(f"path is {str(path)!r}; it must end in .safetensors, or without values in .mjs.")
         exact: Iterable[bytes] = self._content.values.payloads() if self._content.values else ()
         if values is not False:
             chosen = sorted(set(layers if values is True else values) | {layers[-1]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvscope.app.bodies import check
 from kvscope.app.engine.in_process import load
@@ -19,6 +19,9 @@ from kvscope.app.run_bodies import NewRun, new_id
 from kvscope.app.settings import DEFAULT_SERVICE
 from kvscope.model.api import NotTakenOver, Refused, RunRequest, Service, WeightDtype
 from kvscope.model.packaged import check_terms
+
+if TYPE_CHECKING:
+    from kvscope.app.reader.widget import Widget
 
 PASSED = "kvscope.model.service.loading:load_passed"
 OBSERVED = "kvscope.model.observed.module:ModuleRun"
@@ -45,6 +48,7 @@ def run(
     device: str = "auto",
     dtype: WeightDtype = "float32",
     on_step: OnStep | None = None,
+    widget: Widget | None = None,
 ) -> Run:
     """Computes a run in this process, without a server, and returns it with its model.
 
@@ -54,8 +58,8 @@ def run(
     memory for later runs until `Run.close` of its last open run. `chat` wraps the prompt in the model's chat template.
     `temperature` 0 chooses the most likely token; with another one the token is drawn, with `seed`, from the `top_k`
     (0: all) most likely ones with the total probability `top_p`. `changes`: of the model's computation, as in
-    docs/frames.md under "Changed runs". `on_step` is called with the data of each step when it is complete; without
-    it, a notebook shows the text as it grows.
+    docs/frames.md under "Changed runs". `on_step` is called with the data of each step when it is complete, and
+    `widget` shows it; without both, a notebook shows the text as it grows.
 
     Ctrl-C ends the run after the current pass; the run has the steps so far. Raises CannotRun, and KeyboardInterrupt if
     no step is complete.
@@ -70,19 +74,24 @@ def run(
         raise CannotRun(str(refused)) from None
     changed = changes_of(changes)
     asked = request.of(new_id(), owner="")
+    following = widget and widget.following()
     try:
         loaded = _model(model, tokenizer, device, dtype)
     except NotTakenOver as why:
         if changed or device != "auto" or dtype != "float32":
             setting = "changes" if changed else "device" if device != "auto" else "dtype"
             raise CannotRun(f"{setting} is for models that KVScope computes itself; leave it out. {why}") from None
-        with watching(on_step) as on_frame:
-            return _observed(model, tokenizer, asked, on_frame)
+        with watching(on_step, following) as on_frame:
+            computed = _observed(model, tokenizer, asked, on_frame)
     except Refused as refused:
         raise CannotRun(str(refused)) from None
-    with watching(on_step) as on_frame:
-        live = Live.started(loaded, asked, changed, on_frame)
-    return Run(live.content, live)
+    else:
+        with watching(on_step, following) as on_frame:
+            live = Live.started(loaded, asked, changed, on_frame)
+        computed = Run(live.content, live)
+    if widget is not None:
+        widget.run = computed
+    return computed
 
 
 def _observed(model: object, tokenizer: object, request: RunRequest, on_frame: OnFrame) -> Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from kvscope.app.engine import capture
@@ -13,21 +13,27 @@ from kvscope.model.api import Frame, Progress
 from kvscope.model.log.frames import header
 
 OnStep = Callable[[dict[str, Any]], None]
+Following = AbstractContextManager[Callable[[Frame], None]]
+"""Takes each frame of a run, until the run ends or breaks off."""
 
 
 @contextmanager
-def watching(on_step: OnStep | None) -> Iterator[Callable[[Frame], None]]:
-    """Yields a function that takes each frame of a run. It passes the data of `step` frames to `on_step`; without it, a
-    notebook prints the text of each step, in one line of output that grows. Elsewhere nothing is shown.
+def watching(on_step: OnStep | None, following: Following | None = None) -> Iterator[Callable[[Frame], None]]:
+    """Yields a function that takes each frame of a run. It passes the data of `step` frames to `on_step`, and all
+    frames to what follows; without both, a notebook prints the text of each step, in one line of output that grows.
+    Elsewhere nothing is shown.
     """
-    prints = on_step is None and _in_notebook()
+    prints = on_step is None and following is None and _in_notebook()
     shown = _printer() if prints else on_step or (lambda step: None)
 
-    def take(frame: Frame) -> None:
-        if frame.kind == "step":
-            shown(header(frame.payload).data)
+    with following or nullcontext(lambda frame: None) as follow:
 
-    yield take
+        def take(frame: Frame) -> None:
+            follow(frame)
+            if frame.kind == "step":
+                shown(header(frame.payload).data)
+
+        yield take
     if prints:
         print()
 

@@ -12,9 +12,10 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.file import NotStored, SessionFile, of_run, of_session
 from kvscope.app.travel.page import SessionPage
+from kvscope.app.travel.widget_module import session_module
 from kvscope.model.work_folder import whole_file
 
-SUFFIXES = (".html", ".safetensors")
+SUFFIXES = (".html", ".mjs", ".safetensors")
 
 
 class CannotExport(Exception):
@@ -22,15 +23,18 @@ class CannotExport(Exception):
 
 
 def export(folder: Path, url: str | None, name: str, out: Path, level: str | None) -> int:
-    """Writes the session or ended run `name` to `out`, as a page or as data by its suffix. Returns the bytes written.
+    """Writes the session or ended run `name` to `out`, by its suffix as a page, as the script of a widget, or as data.
 
-    `folder`, `url`: as in store.database.connect. `out` appears when it is complete. Raises CannotExport, StoreError.
+    `folder`, `url`: as in store.database.connect. `out` appears when it is complete. Returns the bytes written. Raises
+    CannotExport, StoreError.
     """
     if out.suffix not in SUFFIXES:
-        raise CannotExport(f"{out} must end in {' or '.join(SUFFIXES)}: the ending selects the format.")
+        raise CannotExport(f"{out} must end in {', '.join(SUFFIXES)}: the ending selects the format.")
     with stored(folder, url, name, level) as file:
+        if out.suffix == ".mjs" and file.manifest.get("workload"):
+            raise CannotExport(f"{name} is a workload, which a widget cannot show; choose .html.")
         try:
-            return _write(SessionPage(file) if out.suffix == ".html" else [file.archive()], out)
+            return _write(_content(file, out.suffix), out)
         except OSError as error:
             raise CannotExport(f"{out} cannot be written: {error.strerror}.") from None
 
@@ -59,6 +63,12 @@ def _found(runs: RunLog, name: str, level: str | None) -> SessionFile:
         return of_run(runs, name)
     except KeyError:
         raise CannotExport(f"No saved session and no ended run has the id {name[:80]!r}.") from None
+
+
+def _content(file: SessionFile, suffix: str) -> Iterable[bytes]:
+    if suffix == ".html":
+        return SessionPage(file)
+    return [session_module(file).encode() if suffix == ".mjs" else file.archive()]
 
 
 def _write(chunks: Iterable[bytes], out: Path) -> int:

@@ -32,12 +32,14 @@ def opened(manifest: dict[str, Any]) -> dict[str, Any]:
     values = manifest.get("values")
     return {
         **{field: manifest[field] for field in ("id", "title", "notes", "open", "run")},
-        "values": values and _described(values, manifest["model"]["layers"]),
+        "values": values and described_values(values, manifest["model"]["layers"]),
     }
 
 
-def _described(values: dict[str, Any], layers: int) -> dict[str, Any]:
-    """Returns the level of the exact values, their layers, and whether they have the lens, which the last layer has."""
+def described_values(values: dict[str, Any], layers: int) -> dict[str, Any]:
+    """Returns what the page needs of a manifest's `values`: their level, their layers, and whether they have the lens,
+    which the last layer has.
+    """
     stored = sorted({part["layer"] for part in values["parts"]})
     return {"level": values["level"], "layers": stored, "lens": layers - 1 in stored}
 

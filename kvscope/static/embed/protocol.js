@@ -47,12 +47,14 @@ export function embedOfSearch(search) {
 
 /**
  * @param {*} data of a message from the page around
- * @returns {{type: "hello"|"play"|"pause"}|{type: "goto", link: Object}|null} the command; null for anything else
+ * @returns {{type: "hello"|"play"|"pause"}|{type: "goto", link: Object}|{type: "theme", theme: string}|null} the command; null for
+ *   anything else
  */
 export function commandOf(data) {
   if (typeof data !== "object" || data === null || data.kvscope !== PROTOCOL) return null;
   const { type } = data;
   if (["hello", "play", "pause"].includes(type)) return { type };
+  if (type === "theme") return THEMES.includes(data.theme) ? { type, theme: data.theme } : null;
   return type === "goto" ? { type, link: linkOf(data) } : null;
 }
 

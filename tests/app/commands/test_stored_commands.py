@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from kvscope.app.store.manifest import label_of
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -55,6 +56,13 @@ def test_export_writes_a_run_as_a_server_would_give_it_once_it_is_shared(kept: P
         assert again.exit_code == 0, again.output
         own = read_file(memoryview(out.read_bytes()))
         assert sessions.keep(own.words, own.frames)[0] == session
+
+
+def test_export_writes_a_run_inside_the_script_of_a_widget(kept: Path, tmp_path: Path) -> None:
+    out, run = tmp_path / "f.mjs", split(RECORDING.read_bytes())[0].run
+    assert command("--data", kept, "export", run, "--out", out).exit_code == 0
+    (stored,) = [line for line in out.read_text("utf-8").splitlines() if line.startswith("const STORED = ")]
+    assert f'"run": "{label_of(run)}"' in stored
 
 
 def test_export_leaves_the_runs_open_that_a_server_has_open(kept: Path, tmp_path: Path) -> None:

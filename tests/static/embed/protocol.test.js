@@ -57,6 +57,11 @@ test("a command is an object of this protocol with a known name", () => {
   for (const type of ["__proto__", ["play"]]) assert.equal(commandOf({ kvscope: 1, type }), null);
 });
 
+test("a page around can choose one of the themes", () => {
+  assert.deepEqual(commandOf({ kvscope: 1, type: "theme", theme: "dark" }), { type: "theme", theme: "dark" });
+  for (const theme of ["auto", "blue", null]) assert.equal(commandOf({ kvscope: 1, type: "theme", theme }), null);
+});
+
 test("a place is read like an address, from numbers and from text", () => {
   const goTo = (place) => commandOf({ kvscope: 1, type: "goto", ...place }).link;
   const place = { step: 2, layer: "7", head: -1, query: 1.5, key: null, view: "head", run: "x" };

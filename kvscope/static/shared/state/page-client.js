@@ -18,14 +18,17 @@ export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const connect = () => io({ path: under("/socket.io/"), transports: ["websocket"] });
 
 /**
- * @param {{settings: Object, saved: Object|null, stranger: boolean, device?: {alone: boolean, open: (parts: any) => Promise<import("../log/device.js").Engine>}|null}} page `saved`: the session
- *   that it shows; `device`: how this device can compute, as `deviceSource` takes it
+ * @param {{settings: Object, saved: Object|null, stranger: boolean, device?: {alone: boolean, open: (parts: any) => Promise<import("../log/device.js").Engine>}|null,
+ *   source?: Function|null}} page `saved`: the session
+ *   that it shows; `device`: how this device can compute, as `deviceSource` takes it; `source`: answers the page's requests instead of a
+ *   server
  * @param {Object} [more] further parts of `createClient`
  */
-export function clientOf({ settings, saved, stranger, device = null }, more = {}) {
+export function clientOf({ settings, saved, stranger, device = null, source = null }, more = {}) {
   const identity = identityOf(settings, stranger);
   return createClient({
-    fetch: saved?.file ? fetchFromFile() : device ? deviceSource({ fetch: fetchUnder, ...device }) : fetchUnder,
+    fetch:
+      source ?? (saved?.file ? fetchFromFile() : device ? deviceSource({ fetch: fetchUnder, ...device }) : fetchUnder),
     upload,
     connect: IN_SITE ? null : connect,
     saved,

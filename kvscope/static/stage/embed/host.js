@@ -27,7 +27,7 @@ export function createEmbedHost({ window, store, controller }) {
   const sendStep = () => {
     const { run, problem } = store.state();
     // Until the run is complete, the page does not show what it opens with.
-    if (!run?.close && !problem) return;
+    if (!run?.close && !problem && !run?.saved?.live) return;
     const message = stepMessage(store.state());
     const text = JSON.stringify(message);
     if (!message || text === lastSent) return;
@@ -56,6 +56,9 @@ export function createEmbedHost({ window, store, controller }) {
     goto({ link }) {
       if (store.state().run?.steps.length) controller.applyLink(link);
     },
+    theme({ theme }) {
+      store.dispatch({ type: "theme", theme });
+    },
     play: () => controller.play(),
     pause: () => controller.pause(),
   };
@@ -63,7 +66,7 @@ export function createEmbedHost({ window, store, controller }) {
   const onMessage = ({ source, data }) => {
     if (alone || source !== parent) return;
     const command = commandOf(data);
-    if (command) COMMANDS[command.type](/** @type {any} */ (command));
+    if (command) /** @type {(command: Object) => void} */ (COMMANDS[command.type])(command);
   };
 
   window.addEventListener("message", onMessage);

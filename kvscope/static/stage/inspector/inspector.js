@@ -7,6 +7,7 @@ import { ZOOMS } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
 import { ChangeButton } from "../changes/change-button.js";
 import { isAwaited, whenReached, whenSettled } from "../state/layer-sweep.js";
+import { hasCode } from "../state/run-request.js";
 import { Prefilling } from "../ui/prefilling.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";
@@ -47,7 +48,7 @@ function View({ state: now, ...parts }) {
   const lacks = lacking(state.run, NEEDS[view]);
   useEntry(ref, view, entered);
   useGrowth(ref, view, now.reducedMotion);
-  return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} code=${now.file ? null : now.code} dispatch=${parts.dispatch}><${ChangeButton} state=${now} focus=${focus} dispatch=${parts.dispatch} awaited=${awaited} /><//>
+  return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} code=${hasCode(now) ? now.code : null} dispatch=${parts.dispatch}><${ChangeButton} state=${now} focus=${focus} dispatch=${parts.dispatch} awaited=${awaited} /><//>
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
     ${failed && html`<p class="empty muted centred" role="alert">${msg`The view could not be loaded: the server does not answer.`}</p>`}
     ${!Shown && !failed && html`<p class="empty muted centred" role="status">${msg`Loading the view…`}</p>`}

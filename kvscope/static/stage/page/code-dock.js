@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { CodeDock as Dock } from "../../shared/code/code-dock.js";
 import { Part, useChoice } from "../../shared/painting/part.js";
 import { Fetched } from "../../shared/ui/fetched.js";
+import { hasCode } from "../state/run-request.js";
 
 const PANEL = async () => {
   const { CodePanel, readSource } = await import("../code/code-panel.js");
@@ -21,4 +22,4 @@ function Panel(props) {
   return html`<${Fetched} of=${PANEL} ...${props} />`;
 }
 
-const openOf = ({ code, file, run }) => code && !file && Boolean(run?.open);
+const openOf = (state) => state.code && hasCode(state) && Boolean(state.run?.open);

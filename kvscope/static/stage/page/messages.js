@@ -13,11 +13,16 @@ import { canComputeHere, computesHere } from "../state/run-request.js";
 const EXACT_HERE = async () => (await import("./exact-here.js")).ExactHere;
 /** Views of exact values. */
 const EXACT = ["block", "pair", "model", "effects"];
+/** What the kernel of a notebook cannot do now. */
+const KERNEL = {
+  busy: msg`The kernel has not answered yet: it is busy, or gone. What is recorded plays.`,
+  gone: msg`The kernel is gone. What is recorded still plays.`,
+};
 /** Statuses of a server that can start no run now: too many requests, not ready, no room. */
 const FULL = [429, 503, 507];
 
 export function Messages({ state, dispatch, client, controller }) {
-  const { problem, held, waits, connected, readiness, run, embed } = state;
+  const { problem, held, waits, connected, readiness, run, embed, kernel } = state;
   // A page inside another one needs no model, and its reader cannot do anything about it.
   const unloaded = unloadedModel(state);
   const failed = readiness.state === "failed" && !embed;
@@ -36,6 +41,7 @@ export function Messages({ state, dispatch, client, controller }) {
       ${failed && (!problem || problem.continues) && html`<${ModelFailed} readiness=${readiness} onAgain=${computesHere(state) ? controller.loadModelHere : null} />`}
       ${held && html`<${Held} readiness=${readiness} onHere=${here} onCancel=${controller.cancelWaiting} />`}
       ${waits && html`<${Queued} waits=${waits} onHere=${here} onCancel=${() => client.remove(waits.id)} />`}
+      ${kernel && KERNEL[kernel] && html`<p class="message line on-line" role="status" id="kernel"><span>${KERNEL[kernel]}</span></p>`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
       ${state.caughtUp > 0 && html`<${CaughtUp} steps=${state.caughtUp} dispatch=${dispatch} />`}
       ${problem && html`<${ProblemMessage} problem=${problem} onHere=${FULL.includes(problem.status) ? here : null} onContinue=${problem.continues && controller.continueRun} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}

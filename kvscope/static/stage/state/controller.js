@@ -173,9 +173,10 @@ export function createController({ store, client, saved = null, storage, delay }
       readiness.poll();
     },
 
-    /** Shows the saved run at the step and selection that its author chose; `link` overrides them. */
+    /** Shows the saved run at the step and selection that its author chose; `link` overrides them. One that is being computed is followed. */
     beginEmbedded(link, autoplay) {
       open(saved.run, { playing: autoplay, visited: true, link: { ...openingOf(saved), ...link } });
+      if (saved.live) dispatch({ type: "follow" });
       readiness.poll();
     },
 

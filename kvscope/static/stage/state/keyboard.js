@@ -3,7 +3,7 @@
 import { DIALOG_KEYS } from "../../shared/state/dialog-keys.js";
 import { backFrom, zoomIn, zoomOut } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
-import { canAsk } from "./run-request.js";
+import { canAsk, hasCode } from "./run-request.js";
 
 const step = (name, change) => (state) => ({ [name]: Math.max(0, state.selection[name] + change) });
 
@@ -48,10 +48,9 @@ function ask({ store }) {
   else if (canAsk(store.state())) store.dispatch({ type: "ask", asking: true });
 }
 
-/** A file has no server that could give the code. */
 function toggleCode({ store }) {
-  const { code, file } = store.state();
-  if (!file) store.dispatch({ type: "code", open: !code });
+  const state = store.state();
+  if (hasCode(state)) store.dispatch({ type: "code", open: !state.code });
 }
 
 function toggleChanges({ store }) {

@@ -26,6 +26,11 @@ export function canAsk({ embed, file, inSite, engine, sandboxed }) {
   return !embed && !file && (inSite ? engine !== "" : !sandboxed);
 }
 
+/** @returns {boolean} whether the page can show the computation in PyTorch: no file and no notebook's kernel gives it the code */
+export function hasCode({ file, kernel }) {
+  return !file && !kernel;
+}
+
 /** @returns {boolean} whether this device computes the runs that this page starts */
 export function computesHere({ engine, here, inSite }) {
   return engine === "default" || (engine !== "" && (here || inSite));

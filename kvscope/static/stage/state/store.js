@@ -97,6 +97,8 @@ export const initialState = {
   here: false,
   /** {hide}: the parts that are left out inside another page; null if the page is not embedded. */
   embed: null,
+  /** What the kernel of a notebook's widget does (static/embed/kernel-source.js). */
+  kernel: /** @type {string|null} */ (null),
   printing: false,
   phase: "loading",
 };
@@ -121,6 +123,7 @@ const REDUCERS = {
   theme: (_state, { theme }) => ({ theme }),
   present: (_state, { present }) => ({ present }),
   printing: (_state, { printing }) => ({ printing }),
+  kernel: (_state, { kernel }) => ({ kernel }),
   motion: (_state, { reducedMotion }) => ({ reducedMotion }),
   speed: (_state, { speed }) => ({ speed }),
   problem: (_state, { problem }) => ({ problem, held: false, opening: false, branching: null }),
