@@ -15,6 +15,8 @@ from kvscope.model.settings import Change, Join, Sampling, Workload
 MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
+MAX_BATCH = 16
+"""Most rows of the pass with which a row alone is compared."""
 MAX_COMPARED = 256
 """Largest number of positions of a run that is computed again in another way: one pass takes all, twice or more."""
 BUSY = "A run is being computed. The machine can be measured only when it is idle. Try again when the run has ended."

@@ -83,9 +83,7 @@ class WindowedCache(KVCache):
         slots = super().extend(sequence, count)
         if sequence.keeps_window:
             return slots
-        for block in sequence.table[sequence.near_from : self._first_seen(first)]:
-            self._let_go(block)
-        sequence.near_from = max(sequence.near_from, self._first_seen(first))
+        self._drop_before(sequence, first)
         return slots
 
     def fork(self, sequence: Sequence, length: int) -> Sequence:
@@ -108,6 +106,19 @@ class WindowedCache(KVCache):
                 self._let_go(block)
             sequence.near_from = min(sequence.near_from, keep)
         super().truncate(sequence, length)
+
+    def select(self, sequence: Sequence, rows: Tensor) -> None:
+        """As `KVCache.select`. In layers with a window, rows that the last one did not read become zeros, even if other
+        sequences still have them.
+        """
+        self._drop_before(sequence, sequence.length - 1)
+        dropped = sequence.near_from * self.block_size
+        super().select(sequence, rows)
+        if dropped:
+            places = self.places(self._with_window[0], self.slots(sequence))
+            stays = (rows >= dropped).expand(len(self.by_layer), self.near.shape[2], -1)[self._with_window]
+            stays = stays[:, None, :, :, None].to(self.near.device)  # layers 1 Hkv n 1
+            self.near[:, :, :, places] = torch.where(stays, self.near[:, :, :, places], 0.0)
 
     def reserve(self, blocks: range) -> Sequence:
         sequence = super().reserve(blocks)
@@ -172,6 +183,13 @@ class WindowedCache(KVCache):
             self._stored, ((old, new), (self._place_of[old], self._place_of[new])), strict=True
         ):
             self.copy_block(stored, source, target)
+
+    def _drop_before(self, sequence: Sequence, position: int) -> None:
+        """Drops the blocks that the query at that position no longer reads, in layers with a window."""
+        first = self._first_seen(position)
+        for block in sequence.table[sequence.near_from : first]:
+            self._let_go(block)
+        sequence.near_from = max(sequence.near_from, first)
 
     def _first_seen(self, position: int) -> int:
         """Returns the first block that the query at that position reads in layers with a window."""

@@ -39,6 +39,7 @@ CUT_SHORT = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError)
 SHARINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "4"))
 ENDINGS = int(os.environ.get("KVSCOPE_DURABILITY_TIMES", "2"))
 MODEL = os.environ.get("KVSCOPE_DURABILITY_MODEL")
+SEEDED = {"max_new_tokens": 32, "strategy": "sample", "temperature": 1.5, "top_k": 50}
 OPEN_FIELDS = ("step", "layer", "head", "query", "key", "view")
 
 pytestmark = [pytest.mark.durability, pytest.mark.timeout(1800)]
@@ -94,6 +95,43 @@ def test_a_run_whose_engine_was_killed_continues_once_somebody_asks_for_it(serve
     assert [each.data["token"]["id"] for each in continued if each.kind == "step"][: len(chosen)] == chosen
     assert continued[-1].data["reason"] in ("length", "eos")
     assert continued[-1].data["steps"] > len(chosen)
+
+
+def chosen(frames: list[bytes]) -> list[int]:
+    """The tokens that a run chose."""
+    return [each.data["token"]["id"] for each in map(header, frames) if each.kind == "step"]
+
+
+def test_texts_after_kill_9_of_the_engine_are_those_of_runs_alone(serve: Serve) -> None:
+    """Three runs at once, with seeds, are interrupted at some moment; each continues in the next engine."""
+    server, chance = start(serve), random.Random(4)
+    asked = [
+        {"prompt": f"{prompt} is", "seed": seed, **SEEDED} for seed, prompt in enumerate(("The sky", "My name", "It"))
+    ]
+    alone = [chosen(server.finished(server.start_run(**each))) for each in asked]
+    continued = 0
+    for _ in range(TIMES):
+        runs = [server.start_run(**each) for each in asked]
+        viewer = Viewer(server.url)
+        viewer.watch(runs[-1])
+        viewer.wait_for(chance.randint(2, 16))
+        engine_of(server).kill()
+        texts = [chosen(server.finished(run)) for run in runs]
+        viewer.leave()
+        eventually(lambda: server.get("readyz").ok, 300)
+        for number, text in enumerate(texts):
+            if 0 < len(text) < len(alone[number]):
+                opened = header(server.frames(runs[number])[0]).data
+                at = {"position": len(opened["tokens"]) + len(text) - 1, "token": text[-1]}
+                runs[number] = server.post(f"api/runs/{runs[number]}/fork", at).json()["id"]
+                continued += 1
+            elif not text:
+                runs[number] = server.start_run(**asked[number])
+        for run, expected in zip(runs, alone, strict=True):
+            text = chosen(server.finished(run))
+            # The fake's branches end four steps later.
+            assert text == (expected if MODEL else expected[: len(text)])
+    assert continued
 
 
 def test_kill_9_of_the_server(serve: Serve) -> None:

@@ -316,6 +316,26 @@ class FakeService:
         pairs = [[_token(0), _token(0)]] * steps
         return {"bytes": len(ids), "per_position": 1, "furthest": look, "kl": [0.0] * steps, "likeliest": pairs}
 
+    def invariance(
+        self, ids: list[int], prompt_length: int, first: int, chosen: list[int], rows: int, sampling: dict[str, Any]
+    ) -> dict[str, Any]:
+        """All steps from `first` on; in bfloat16, the third chooses another token beside others."""
+        same = {"differing": 0, "largest": 0.0, "alone": _token(0), "beside": _token(0)}
+        other = {"differing": 9, "largest": 0.5, "alone": _token(0), "beside": _token(1)}
+        three = {"numbers": [1.0, 0.5, 0.25], "left": 1.75, "right": 1.5, "at": 1}
+        sums = {"count": 4, "one_by_one": 2.0, "in_lanes": 2.5, "backwards": 2.25, "exact": 2.125, "three": three}
+        steps = [
+            {
+                "step": step,
+                "gap": 1.0,
+                "engine": same,
+                "torch": {"float32": {**same, "differing": 5}, "bfloat16": other if step == 2 else same},
+                "sums": sums,
+            }
+            for step in range(first, first + len(chosen))
+        ]
+        return {"by": "native", "rows": rows, "logits": VOCAB, "steps": steps}
+
     def mask(self, ids: list[int]) -> dict[str, Any]:
         told = {"by_layer": [0.0] * LAYERS, "by_position": [0.0] * (len(ids) - 1), "likeliest": _token(ids[-1])}
         return {"with_mask": told, "without": told}

@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.travel.words import NoteText, Title, View
-from kvscope.model.api import ValueLevel
+from kvscope.model.api import ComputedBy, ValueLevel
 from kvscope.model.log.schema import Conditions, Limits, Model, Reason
 from kvscope.model.settings import Sampling
 
@@ -487,6 +487,53 @@ class Smaller(TypedDict):
     furthest: Look
     kl: list[float]
     likeliest: list[list[Token]]
+
+
+class Twice(TypedDict):
+    """A row's logits alone and beside other rows. `alone`, `beside`: the token that is chosen from each."""
+
+    differing: Count
+    largest: float
+    alone: Token
+    beside: Token
+
+
+class TwiceByTorch(TypedDict):
+    float32: Twice
+    bfloat16: Twice
+
+
+class Three(TypedDict):
+    numbers: list[float]
+    left: float
+    right: float
+    at: Positive
+
+
+class Sums(TypedDict):
+    count: Positive
+    one_by_one: float
+    in_lanes: float
+    backwards: float
+    exact: float
+    three: Three | None
+
+
+class StepTwice(TypedDict):
+    step: Count
+    gap: float
+    engine: Twice
+    torch: TwiceByTorch
+    sums: Sums
+
+
+class Invariance(TypedDict):
+    """docs/frames.md, On demand."""
+
+    by: ComputedBy
+    rows: Positive
+    logits: Positive
+    steps: list[StepTwice]
 
 
 class Difference(TypedDict):

@@ -22,6 +22,7 @@ from kvscope.app.http.answers import (
     Direct,
     Effects,
     Everything,
+    Invariance,
     Lens,
     Losses,
     Masked,
@@ -33,6 +34,7 @@ from kvscope.app.http.answers import (
 )
 from kvscope.app.http.requests import MAX_ROWS, Query, parsed
 from kvscope.model.api import (
+    MAX_BATCH,
     MAX_CANDIDATE_CHARS,
     MAX_SOURCE_CHARS,
     CacheDtype,
@@ -126,6 +128,10 @@ class Shards(Block):
 class Form(Query):
     dtype: CacheDtype
     kv_heads: int = Field(ge=1, le=MAX_ROWS, description="K/V heads to store; a divisor of the model's number")
+
+
+class Company(Step):
+    rows: int = Field(8, ge=2, le=MAX_BATCH, description="rows of the pass that is compared with one row alone")
 
 
 class Positions(Query):
@@ -300,6 +306,17 @@ QUESTIONS = {
         Form,
         lambda steps, query: (steps.before(steps.last), steps.last + 1, query.dtype, query.kv_heads),
         Smaller,
+        of_changed=False,
+    ),
+    "invariance": Question(
+        "The logits of steps alone and in a pass with other rows, in native code and in torch's products",
+        "how many logits differ, from `step` on; ask again with a later `step` for those that are missing",
+        Company,
+        lambda steps, query: (
+            *(steps.before(steps.last), len(steps.opening["tokens"]), query.step),
+            *([token for _, token in steps.chosen[query.step :]], query.rows, steps.opening["sampling"]),
+        ),
+        Invariance,
         of_changed=False,
     ),
     "mask": Question(

@@ -22,7 +22,7 @@ from kvscope.model.engine.beam import BeamSearch, blocks_of_search
 from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.conditions import Watch
 from kvscope.model.engine.cost import Cost
-from kvscope.model.engine.eviction import evict, look
+from kvscope.model.engine.eviction import evict, look, most_shared
 from kvscope.model.engine.guesser import Guesser
 from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, Record, RowsRecord
 from kvscope.model.engine.run import Recorded, Run, Spent, blocks_of_run
@@ -119,7 +119,7 @@ class Engine:
         if reserved is not None:
             sequence = reserved
         elif reused is None:
-            sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among, changes)
+            sequence = self.scheduler.shared_prefix(ids, most_shared(ids, len(ids), keeping), among, changes)
         else:
             sequence, *_ = self._computed(ids[:reused], changes)
         run = Run(
@@ -160,7 +160,8 @@ class Engine:
         Raises KeyError.
         """
         run = self.scheduler.runs[key]
-        run.sequence = self.scheduler.shared_prefix(run.ids, len(run.ids) - 1, among, run.changes)
+        most = most_shared(run.ids, run.prompt_length, run.keeping)
+        run.sequence = self.scheduler.shared_prefix(run.ids, most, among, run.changes)
         run.paused = False
 
     def fork(
@@ -323,6 +324,8 @@ class Engine:
                 look(run, done.looked_at[place])
             if run.fed == len(run.ids) + len(run.guessed):
                 records += self._finish_steps(run, done, place)
+            elif run.fed >= run.prompt_length:  # it was preempted: it drops again what it had dropped
+                evict(run, self.cache)
         members = zip(ready, entries, strict=True)
         self.passes.append(
             PassRecord(

@@ -43,6 +43,16 @@ def staying(policy: Policy, budget: int) -> Kept:
     return Kept(sinks=sinks, heavy=heavy, recent=budget - sinks - heavy)
 
 
+def most_shared(ids: list[int], prompt_length: int, keeping: Kept | None) -> int:
+    """Returns how many rows of `ids` a run may share with other runs, whatever these are, without a change of its text.
+
+    Rows after the prompt are computed from those that stayed. Of heavy hitters, all rows count the attention.
+    """
+    if keeping is None:
+        return len(ids) - 1
+    return 0 if keeping.heavy else prompt_length - 1
+
+
 def rows_kept(length: int, keeping: Kept, looked_at: Tensor | None) -> Tensor | None:
     """Returns the indices of the rows that stay, in order: [n] or [layers, Hkv, n]; None if all `length` rows stay.
     `looked_at`: the attention that each row got, [length], or [layers, Hkv, length] if each layer and KV head chooses.

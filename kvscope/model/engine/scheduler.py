@@ -173,8 +173,13 @@ class Scheduler:
         return [search for search in self.searches.values() if search.ready]
 
     def entry_of(self, run: Run) -> Entry:
-        """Returns the run's part of the next pass: its next chunk of the prompt, or its last token and guesses."""
+        """Returns the run's part of the next pass: its next chunk of the prompt, or its last token and guesses.
+
+        A preempted run that drops rows reads its answer token by token, as it did at first.
+        """
         chunk = run.chunk or self.prefill_chunk
+        if run.keeping is not None:
+            chunk = max(1, min(chunk, run.prompt_length - run.fed))
         ids = run.ids[run.fed : run.fed + chunk] + run.guessed
         return self.entry(run.sequence, ids, run.forgotten, outputs=1 + len(run.guessed), changes=run.changes)
 

@@ -15,6 +15,7 @@ from kvscope.model.activations.contributions import head_contributions
 from kvscope.model.activations.direct import Replaced, direct, mean_head_row
 from kvscope.model.activations.effects import Prediction, count_of, effects
 from kvscope.model.activations.embedding import beside, neighbourhood
+from kvscope.model.activations.invariance import STEPS, Twice, steps_twice
 from kvscope.model.activations.lens import LensRow, lens_answer, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.patterns import head_patterns
@@ -273,6 +274,42 @@ class Questions:
             **asdict(loss),
             "likeliest": likeliest,
             "per_position": form.position_bytes(self.engine.transformer.config),
+        }
+
+    def invariance(
+        self, ids: list[int], prompt_length: int, first: int, chosen: list[int], rows: int, sampling: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Compares steps alone and in passes of `rows` rows, by the engine and by torch's products (docs/frames.md, On
+        demand), for step `first` and those after it that fit into an answer. `chosen`: their tokens. Raises Refused.
+        """
+        few_enough(ids)
+        among("step", first, len(ids) - prompt_length + 1)
+        if self.info["device"] != "cpu":
+            message = f"The model computes on {self.info['device']}; only products of a CPU are compared."
+            raise Refused("run", message, status=409)
+        chosen = chosen[:STEPS]
+        lengths = range(prompt_length + first, prompt_length + first + len(chosen))
+        with refusing_when_full():
+            steps = steps_twice(self.engine, ids, lengths, chosen, rows - 1, Sampling(**sampling), first)
+
+        def as_json(twice: Twice) -> dict[str, Any]:
+            tokens = {name: self.tokenizer.token(getattr(twice, name)) for name in ("alone", "beside")}
+            return {**asdict(twice), **tokens}
+
+        return {
+            "by": "lines" if self.engine.runner.steps is None else self.engine.runner.steps.by,
+            "rows": rows,
+            "logits": self.info["vocab"],
+            "steps": [
+                {
+                    "step": step,
+                    "gap": each.gap,
+                    "engine": as_json(each.engine),
+                    "torch": {name: as_json(twice) for name, twice in each.torch.items()},
+                    "sums": asdict(each.sums),
+                }
+                for step, each in enumerate(steps, first)
+            ],
         }
 
     def values(self, request: ValuesRequest) -> list[Frame]:

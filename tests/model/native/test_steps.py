@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -198,36 +197,6 @@ def test_the_distribution_is_that_of_the_logits(native: Native) -> None:
         for name in ("ids", "logits", "tail_counts"):
             assert getattr(found, name).tolist() == getattr(wanted, name).tolist()
         assert (found.tail_low, found.tail_high) == (wanted.tail_low, wanted.tail_high)
-
-
-def random_passes(engine: Engine, ids: Sequence[list[int]], seed: int) -> list[Tensor]:
-    """The logits after all of `ids`, row by row, from passes that divide and combine them at random."""
-    chance = random.Random(seed)
-    cached, logits = [Cached() for _ in ids], [list[Tensor]() for _ in ids]
-    while waiting := [index for index, each in enumerate(ids) if cached[index].length < len(each)]:
-        taken = chance.sample(waiting, chance.randint(1, len(waiting)))
-        entries = []
-        for index in taken:
-            first = cached[index].length
-            some = ids[index][first : first + chance.choice((1, 1, 2, 3, 7, 30))]
-            entries.append(engine.scheduler.entry(cached[index], some, outputs=len(some)))
-        done = engine.runner.run(entries)
-        for place, index in enumerate(done.order):
-            logits[taken[index]] += [each.logits for each in done.distributions_of(place)]
-    for sequence in cached:
-        engine.cache.release(sequence)
-    return [torch.stack(rows) for rows in logits]
-
-
-@pytest.mark.parametrize("name", ["llama", "mistral", "qwen3", "gemma3", "gpt2", "groups of 8 bits"])
-def test_the_bits_of_a_row_do_not_depend_on_its_company(name: str, native: Native) -> None:
-    """In any batch, division of a prompt and number of threads."""
-    _, fast, _ = engines(name, native)
-    ids = [prompt(length, seed=length) for length in (1, 5, 17, 40, 23, 12, 8)]
-    alone = [random_passes(fast, [each], 0)[0] for each in ids]
-    for seed in range(20):
-        torch.set_num_threads(1 + seed % 3)
-        assert all(map(torch.equal, random_passes(fast, ids, seed), alone)), seed
 
 
 def test_runs_that_come_and_go_choose_the_same_tokens(native: Native) -> None:

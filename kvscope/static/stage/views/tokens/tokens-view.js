@@ -9,6 +9,7 @@ import { form, msg, plural } from "../../../shared/words/msg.js";
 import { WhatIf } from "../../next-token/what-if.js";
 import { OpenView } from "../../ui/open-view.js";
 import { BeamSearch } from "./beam-search.js";
+import { Invariance } from "./invariance.js";
 import { PathTable } from "./path-table.js";
 import { pathRows, tokenPath } from "./token-path.js";
 import { Training } from "./training.js";
@@ -43,6 +44,7 @@ export function TokensView({ state, dispatch, controller, client }) {
       onText=${onText} onLookUp=${onLookUp} onBranch=${controller.branch}
     />
     <${BeamSearch} state=${state} client=${client} dispatch=${dispatch} />
+    <${Invariance} key=${`invariance ${run.id}`} state=${state} client=${client} dispatch=${dispatch} />
     <${Training} key=${run.id} state=${state} client=${client} />
   `;
 }
