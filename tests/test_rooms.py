@@ -37,9 +37,9 @@ ROOMS = {
         *rooms("model", "gguf_header.py sources.py gguf_parts.py stored.py config.py companding.py hooks.py pieces.py"),
         *rooms(
             "model",
-            "grouped.py linear.py rope.py kv_cache.py windowed_cache.py region.py small_cache.py transformer.py",
+            "grouped.py linear.py rope.py kv_cache.py windowed_cache.py region.py block_pool.py small_cache.py",
         ),
-        *rooms("model", "niceness.py weights.py checkpoint engine cuda_graphs.py native"),
+        *rooms("model", "transformer.py niceness.py weights.py checkpoint engine cuda_graphs.py native"),
         *rooms("model", "source activations by_hand log serving measure.py service observed"),
     ),
     "app": (

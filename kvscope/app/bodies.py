@@ -50,6 +50,10 @@ SENTENCES = {
     "few_choices": "{name} must be at least two different answers, and only of a question of the kind choice",
     "not_an_id": "{name} must be 32 hexadecimal digits in small letters",
     "not_of_expert": "{name} of an expert must be zero or scale",
+    "small_budget": "{name} must be from {low} to {high}: every pass has a row for each of the requests that at_once "
+    "allows, and for each guess of theirs",
+    "not_with_blocks": '{name} does not go with "prefix": "blocks": requests share full blocks, keep all their rows, '
+    "and get one block after the other; leave it out",
 }
 """Messages by pydantic's kind of error; its own are for programmers and name only one bound. Other kinds keep theirs.
 """
@@ -61,6 +65,7 @@ MOST_SHOWN = 40
 UNBOUNDED = (
     *("nowhere", "string_unicode", "string_pattern_mismatch", "string_type"),
     *("head_of_no_layer", "keeps_nothing", "not_of_change", "not_of_expert", "not_a_page", "not_an_id", "few_choices"),
+    "not_with_blocks",
 )
 """Kinds of errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}

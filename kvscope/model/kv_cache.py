@@ -9,6 +9,7 @@ slot.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence as Blocks
 from dataclasses import dataclass, field
 
 import torch
@@ -167,21 +168,35 @@ class KVCache:
         sequence.reserved = False
         self.truncate(sequence, 0)
 
-    def set_apart(self, blocks: range) -> None:
+    def set_apart(self, blocks: Blocks[int]) -> None:
         """Allocates these blocks only by `reserve`, until `put_back`. The caller must `move` the blocks in use."""
         self.apart.update(blocks)
         self._free = [block for block in self._free if block not in self.apart]
 
-    def put_back(self, blocks: range) -> None:
+    def set_free_apart(self, count: int) -> list[int]:
+        """Sets `count` free blocks apart and returns them. Raises CacheFull, changing nothing."""
+        if count > len(self._free):
+            raise CacheFull(f"{count} blocks are needed and {len(self._free)} are free")
+        blocks = [self._free.pop() for _ in range(count)]
+        self.apart.update(blocks)
+        return blocks
+
+    def put_back(self, blocks: Blocks[int]) -> None:
         """Allocates these blocks again like all others. They must be set apart and in no sequence."""
         self.apart.difference_update(blocks)
         self._free += reversed(blocks)
 
-    def reserve(self, blocks: range) -> Sequence:
-        """Returns an empty sequence with these blocks, which must be set apart and in no sequence."""
+    def reserve(self, blocks: Blocks[int], length: int = 0) -> Sequence:
+        """Returns a sequence with these blocks, which must be set apart. Its first `length` positions are written."""
+        sequence = Sequence(length=length, reserved=True)
+        self.grow(sequence, blocks)
+        return sequence
+
+    def grow(self, sequence: Sequence, blocks: Blocks[int]) -> None:
+        """Adds blocks that are set apart to a sequence with reserved blocks."""
         for block in blocks:
-            self.refcounts[block] = 1
-        return Sequence(list(blocks), reserved=True)
+            self.refcounts[block] += 1
+        sequence.table += blocks
 
     def move(self, block: int) -> int:
         """Copies a block that is set apart to a free block and returns that. The caller must replace it in all tables.

@@ -7,7 +7,7 @@ version of the log's format a bound can be widened but not narrowed, because sto
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -22,12 +22,19 @@ MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS = 512, 64
 MAX_KEPT = 1024
 MAX_LAYERS = 512
 MAX_RESERVED = 2048
+MAX_BUDGET = 8192
 MAX_CHANGES = 24
 
 Strategy = Literal["greedy", "sample"]
 
 Batching = Literal["continuous", "static"]
 """Whether a request may join requests in progress, or waits until all of them have ended."""
+
+
+Prefix = Literal["tokens", "blocks"]
+"""What requests share of the same beginning: all of its tokens, by copying a block before it is written; or its full
+blocks, which are found by their content also after their request has ended or was preempted.
+"""
 
 
 def _encodable(value: str) -> str:
@@ -59,12 +66,14 @@ class Settings(BaseModel):
 
     # The validators are built on first use, so that the page is served earlier.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+    added_later: ClassVar[frozenset[str]] = frozenset()
+    """Members that logs of the current version may lack; without one, its default was in force."""
 
     @model_validator(mode="before")
     @classmethod
     def _whole_in_a_log(cls, value: Any, info: ValidationInfo) -> Any:
         in_a_log = info.context is IN_A_LOG and isinstance(value, dict)
-        if in_a_log and (missing := cls.model_fields.keys() - value.keys()):
+        if in_a_log and (missing := cls.model_fields.keys() - cls.added_later - value.keys()):
             raise PydanticCustomError("not_whole", "{member} is missing", {"member": min(missing)})
         return value
 
@@ -149,6 +158,8 @@ class Contiguous(Settings):
 class ServingSettings(Settings):
     """How a round of a workload is served (docs/frames.md, Serving)."""
 
+    added_later = frozenset({"budget", "prefix"})
+
     batching: Batching = "continuous"
     at_once: Annotated[int, Field(ge=1, le=16)] = 8
     chunk: Annotated[
@@ -161,6 +172,29 @@ class ServingSettings(Settings):
     draft: Drafting | None = None
     keep: Kept | None = None
     contiguous: Contiguous | None = None
+    budget: Annotated[
+        int | None,
+        Field(
+            ge=1, le=MAX_BUDGET, description="most rows of all requests in a pass, next tokens first; null for no limit"
+        ),
+    ] = None
+    prefix: Prefix = "tokens"
+
+    @property
+    def most_guessed(self) -> int:
+        """The most tokens of a request that a pass checks as guesses."""
+        return self.draft.tokens if self.draft else 0
+
+    @model_validator(mode="after")
+    def _fits(self) -> ServingSettings:
+        least = self.at_once * (1 + self.most_guessed)
+        if self.budget is not None and self.budget < least:
+            raise PydanticCustomError("small_budget", "{member}", {"member": ".budget", "limit": [least, MAX_BUDGET]})
+        plain = {"sharing": self.sharing, "reserve": not self.reserve, "keep": not self.keep}
+        others = [name for name, suits in (plain | {"contiguous": not self.contiguous}).items() if not suits]
+        if self.prefix == "blocks" and others:
+            raise PydanticCustomError("not_with_blocks", "{member}", {"member": f".{others[0]}"})
+        return self
 
 
 Site = Literal["token", "head", "attention", "mlp", "layer", "residual", "k", "v", "expert"]

@@ -11,6 +11,7 @@ The second pool has a place for each block of the first, so it is never full bef
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence as Blocks
 
 import torch
 from torch import Tensor
@@ -120,8 +121,8 @@ class WindowedCache(KVCache):
             stays = stays[:, None, :, :, None].to(self.near.device)  # layers 1 Hkv n 1
             self.near[:, :, :, places] = torch.where(stays, self.near[:, :, :, places], 0.0)
 
-    def reserve(self, blocks: range) -> Sequence:
-        sequence = super().reserve(blocks)
+    def reserve(self, blocks: Blocks[int], length: int = 0) -> Sequence:
+        sequence = super().reserve(blocks, length)
         for block in blocks:
             self._give_place(block)
             self.near_refcounts[block] = 1

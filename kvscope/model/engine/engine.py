@@ -86,7 +86,6 @@ class Engine:
         recorded: Recorded = "rows",
         caching: Caching = "kept",
         forced: Mapping[int, int] | None = None,
-        chunk: int | None = None,
         draft: Drafting | None = None,
         keeping: Kept | None = None,
         apart: bool = False,
@@ -99,13 +98,14 @@ class Engine:
     ) -> Run:
         """Admits a new run over prompt `ids`. `forced`: the token that replaces the chosen one, by step.
 
-        `chunk`: the most tokens that a pass reads of it. `draft`: how tokens are guessed, for one pass to check; only
+        `draft`: how tokens are guessed, for one pass to check; only
         if neither rows nor steps are recorded. `keeping`: which rows stay in the cache after a step, None for all;
         `apart`: each layer and KV head chooses its rows separately. `compared`: all tokens are `forced`, and each step
         records the divergence of its distribution from the one with all rows. `owner`: the workload that reserved its
         blocks. `among`: runs whose blocks it may share for an equal prefix; its last token is always computed.
         `reused`: how many rows it shares or else computes first, as an evicted run did when it first began.
-        `reserved`: an empty sequence that it fills and does not share. `changes`: replacements of values in its passes.
+        `reserved`: a sequence with the first of its rows, or none, in blocks of `owner`. `changes`: replacements of
+        values in its passes.
 
         `caching`: "kept" feeds each token once. "none" drops K and V after each step and feeds all tokens again.
         "forgotten" also drops them, but a step feeds only the newest token, at its position in the text, and that token
@@ -133,7 +133,6 @@ class Engine:
             recorded=recorded,
             caching=caching,
             forced=forced or {},
-            chunk=chunk,
             draft=draft,
             keeping=keeping,
             apart=apart,
@@ -154,14 +153,13 @@ class Engine:
         run.forgotten, run.looked_at, run.stayed = 0, None, None
         return rows
 
-    def resume(self, key: str, among: Collection[str] = ()) -> None:
-        """Resumes a preempted run. It shares cached rows of the runs `among`; its other rows are computed again.
-
-        Raises KeyError.
+    def resume(self, key: str, among: Collection[str] = (), reserved: Sequence | None = None) -> None:
+        """Resumes a preempted run. It shares cached rows of the runs `among`, or has those of `reserved`; its other
+        rows are computed again. Raises KeyError.
         """
         run = self.scheduler.runs[key]
         most = most_shared(run.ids, run.prompt_length, run.keeping)
-        run.sequence = self.scheduler.shared_prefix(run.ids, most, among, run.changes)
+        run.sequence = reserved or self.scheduler.shared_prefix(run.ids, most, among, run.changes)
         run.paused = False
 
     def fork(

@@ -63,7 +63,7 @@ class Run:
     forced: Mapping[int, int] = field(default_factory=dict)
     """The token that replaces the chosen one, by step."""
     chunk: int | None = None
-    """The most tokens that a pass reads of it; None: the engine's setting."""
+    """The most tokens that the next pass reads of it; None: the engine's setting; 0: that pass leaves the run out."""
     draft: Drafting | None = None
     """How its next tokens are guessed for one pass to check; None: no guesses."""
     guessed: list[int] = field(default_factory=list)
@@ -101,7 +101,12 @@ class Run:
         """Whether the next pass has rows of it. A paused run first completes the step that has begun, since it can only
         be evicted between two steps (`Engine.evict_run`).
         """
-        return not self.paused or self.single_steps > 0 or self.spent.begun
+        return self.chunk != 0 and (not self.paused or self.single_steps > 0 or self.spent.begun)
+
+    @property
+    def unfed(self) -> int:
+        """How many of `ids` are still to be fed."""
+        return len(self.ids) - self.fed
 
     @property
     def fed(self) -> int:

@@ -173,15 +173,19 @@ class Scheduler:
         return [search for search in self.searches.values() if search.ready]
 
     def entry_of(self, run: Run) -> Entry:
-        """Returns the run's part of the next pass: its next chunk of the prompt, or its last token and guesses.
+        """Returns the run's part of the next pass: its next chunk of the prompt, or its last token and guesses."""
+        ids = run.ids[run.fed : run.fed + self.chunk_of(run)] + run.guessed
+        return self.entry(run.sequence, ids, run.forgotten, outputs=1 + len(run.guessed), changes=run.changes)
+
+    def chunk_of(self, run: Run) -> int:
+        """Returns how many of the run's tokens its next pass feeds, guesses not counted.
 
         A preempted run that drops rows reads its answer token by token, as it did at first.
         """
-        chunk = run.chunk or self.prefill_chunk
+        chunk = self.prefill_chunk if run.chunk is None else run.chunk
         if run.keeping is not None:
-            chunk = max(1, min(chunk, run.prompt_length - run.fed))
-        ids = run.ids[run.fed : run.fed + chunk] + run.guessed
-        return self.entry(run.sequence, ids, run.forgotten, outputs=1 + len(run.guessed), changes=run.changes)
+            chunk = min(chunk, max(1, run.prompt_length - run.fed))
+        return min(run.unfed, chunk)
 
     def entries_of(self, search: BeamSearch) -> list[Entry]:
         """Returns the search's part of its next pass, the same number of ids for each hypothesis."""
@@ -204,6 +208,10 @@ class Scheduler:
     def hold(self, sequence: Sequence, positions: int) -> None:
         """Allocates the blocks of that many positions before they are written. Raises CacheFull."""
         self._with_room(lambda: self.cache.hold(sequence, positions))
+
+    def set_apart(self, count: int) -> list[int]:
+        """Frees `count` blocks, evicting as many ended runs as that needs, and sets them apart. Raises CacheFull."""
+        return self._with_room(lambda: self.cache.set_free_apart(count))
 
     def clear(self, count: int) -> range | None:
         """Frees and reserves `count` consecutive blocks, moving as few blocks as possible, late in the pool if equal.

@@ -52,6 +52,7 @@ class ServingCheck:
         self._refuse_members(data.members, f"{where}.data.members")
         self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)
         self._refuse_memory(data, f"{where}.data.pool")
+        self._refuse_cached(data, f"{where}.data.pool.cached")
         self._refuse_events(data.events, f"{where}.data.events")
         self.passes, self._from_ms = self.passes + 1, data.start_ms
 
@@ -104,6 +105,16 @@ class ServingCheck:
             raise BadFile(f"{where}.slots", f"are not those of {most} blocks")
         if (slots.longest or 0) > slots.free:
             raise BadFile(f"{where}.slots.longest", "is more than is free")
+
+    def _refuse_cached(self, data: Pass, where: str) -> None:
+        if data.pool.cached is None:
+            return
+        blocks = [each.block for each in data.pool.cached]
+        _refuse_blocks(blocks, data.pool.blocks, where)
+        if not {block for state in data.requests for block in state.table}.union(data.pool.others).isdisjoint(blocks):
+            raise BadFile(where, "has a block that a request or another run holds")
+        if any(each.request >= len(self._requests) for each in data.pool.cached):
+            raise BadFile(where, "belongs to a request that does not exist")
 
     def _refuse_events(self, events: Sequence[ServingEvent], where: str) -> None:
         for at, event in enumerate(events):

@@ -415,15 +415,16 @@ class Beams(FrameData):
     conditions: Conditions
 
 
-Waits = Literal["static", "places", "blocks", "stretch", "order"]
+Waits = Literal["static", "places", "budget", "blocks", "stretch", "order"]
 
 
 class ServingEvent(Data):
     """An event of a request. `count`: how many tokens or blocks; `other`: the number of the other request.
 
-    `why` it waits: no request may join the running ones (static); all places are taken (places); too few blocks are
-    free (blocks); no stretch of free blocks is long enough (stretch); another request is before it (order). `free`: the
-    number of free blocks when `count` are needed; `longest`: blocks of the longest free stretch.
+    `why` it waits: no request may join the running ones (static); all places are taken (places); the next pass has
+    all rows that it may have (budget); too few blocks are free (blocks); no stretch of free blocks is long enough
+    (stretch); another request is before it (order). `free`: the number of free blocks when `count` are needed;
+    `longest`: blocks of the longest free stretch.
     """
 
     ms: Ms
@@ -491,11 +492,20 @@ class Slots(Data):
     longest: Place | None
 
 
+class CachedBlock(Data):
+    """A block that no request holds, and the request that computed its rows."""
+
+    block: Place
+    request: Place
+
+
 class PoolState(Data):
     blocks: Places
     others: PerPosition
     slots: Slots | None
     region: Region | None
+    cached: list[CachedBlock] | None = Field(default=None, max_length=MOST_POSITIONS)
+    """Blocks that are found by their content, the next to be evicted first; None if the round shares by token."""
 
 
 class Asked(FrameData):

@@ -22,6 +22,8 @@ STATE_BYTES, EVENTS_PER_REQUEST = 100, 8
 """Bytes of one request in a `pass` frame, without its blocks; and how many events it may have in a round."""
 NUMBER_BYTES = 5
 """Bytes of a block's number in a list."""
+CACHED_BYTES = 32
+"""Bytes of a cached block in a list, with the request that computed it."""
 
 
 def of_opening(tokens: int) -> int:
@@ -69,10 +71,11 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
     size = 0
     for settings in rounds:
         # Each pass computes a chunk or a token of a request; an evicted request computes its rows a second time.
-        passes = 2 * sum(-(-prompt // settings.chunk) + tokens for prompt, tokens in zip(prompts, new, strict=True))
-        drafted = settings.draft.tokens if settings.draft else 0
-        members = min(settings.at_once, len(prompts)) * (1 + drafted) * TOKEN_BYTES
+        chunk = min(settings.chunk, settings.budget or settings.chunk)
+        passes = 2 * sum(-(-prompt // chunk) + tokens for prompt, tokens in zip(prompts, new, strict=True))
+        members = min(settings.at_once, len(prompts)) * (1 + settings.most_guessed) * TOKEN_BYTES
         pass_bytes = HEADER_ROOM + len(prompts) * STATE_BYTES + members + NUMBER_BYTES * (pool + 2 * settings.blocks)
+        pass_bytes += CACHED_BYTES * settings.blocks if settings.prefix == "blocks" else 0
         events = EVENTS_PER_REQUEST * len(prompts) * STATE_BYTES
         size += passes * min(pass_bytes, MAX_FRAME_BYTES) + events + HEADER_ROOM
     return size

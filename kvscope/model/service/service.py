@@ -135,7 +135,7 @@ class ModelService(Questions):
             case BeamRequest():
                 return size.of_opening(len(request.ids)) + size.of_beams(request.beams, request.length)
             case WorkloadRequest():
-                asked = tokenized(request.workload, self.tokenizer, self.max_positions, self.info["layers"])
+                asked = tokenized(request.workload, self.tokenizer, self.max_positions, self.engine.transformer.config)
                 prompts, new = [len(each.ids) for each in asked], [each.max_new_tokens for each in asked]
                 rounds, blocks = request.workload.rounds, self.engine.cache.blocks
                 return size.of_opening(sum(prompts)) + size.of_workload(prompts, new, rounds, blocks)
@@ -288,7 +288,7 @@ class ModelService(Questions):
     def workload(self, request: WorkloadRequest) -> list[Frame]:
         """Admits a workload; returns its `open` frame. Raises Refused."""
         workload = request.workload
-        asked = tokenized(workload, self.tokenizer, self.max_positions, self.info["layers"])
+        asked = tokenized(workload, self.tokenizer, self.max_positions, self.engine.transformer.config)
         first = RunRequest(
             request.run, workload.requests[0].prompt, self.tokenizer.has_chat, workload.requests[0].max_new_tokens
         )

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.config import ModelConfig
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.settings import MAX_WORKLOAD_PROMPT, Ask, Join, Workload
 
 
-def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, layers: int) -> list[Tokenized]:
-    """Returns the requests with their prompts' ids. Raises Refused, which names the request."""
+def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, config: ModelConfig) -> list[Tokenized]:
+    """Returns the requests with their prompts' ids. Raises Refused, which names the request or the round."""
     requests = [
         _tokenized(ask, f"requests[{number}].prompt", workload.system, tokenizer)
         for number, ask in enumerate(workload.requests)
     ]
     for number, settings in enumerate(workload.rounds):
-        if settings.draft is not None and settings.draft.layers > layers:
+        if settings.draft is not None and settings.draft.layers > config.layers:
             field = f"rounds[{number}].draft.layers"
-            raise Refused(field, f"{field} is {settings.draft.layers}; the model has {layers}.", limit=layers)
+            message = f"{field} is {settings.draft.layers}; the model has {config.layers}."
+            raise Refused(field, message, limit=config.layers)
+        if settings.prefix == "blocks" and config.window is not None:
+            field = f"rounds[{number}].prefix"
+            message = (
+                f'{field} is "blocks"; layers of this model drop the rows before a window, so a block cannot be found '
+                'again. Choose "tokens".'
+            )
+            raise Refused(field, message)
     for number, (ask, request) in enumerate(zip(workload.requests, requests, strict=True)):
         field = f"requests[{number}]"
         _refuse_too_long(request, field, most_positions)

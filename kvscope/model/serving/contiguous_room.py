@@ -22,7 +22,7 @@ class ContiguousRoom(Room):
         settings: ServingSettings,
         contiguous: Contiguous,
         by_key: Mapping[str, ServedRequest],
-        evicted: Callable[[ServedRequest], None],
+        evicted: Callable[[ServedRequest, int], None],
     ):
         super().__init__(engine, settings, by_key, evicted)
         self._new_tokens = contiguous.new_tokens

@@ -27,7 +27,7 @@ class Reason:
 class Room:
     """Allots the blocks of a round. `by_key`: its requests, to which others may be added.
 
-    `evicted` is called with each ended request whose cached blocks are released for others.
+    `evicted` is called with each request whose cached blocks are released for others, and with their number.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Room:
         engine: Engine,
         settings: ServingSettings,
         by_key: Mapping[str, ServedRequest],
-        evicted: Callable[[ServedRequest], None],
+        evicted: Callable[[ServedRequest, int], None],
     ):
         self._engine, self._settings, self._evicted = engine, settings, evicted
         self._by_key = by_key
@@ -75,7 +75,7 @@ class Room:
         return Reason("blocks", self.needed_with(request, running), self.free)
 
     def reserve(self, request: ServedRequest) -> CacheSequence | None:
-        """Returns a sequence reserved for the request; None if it gets blocks as it needs them, or shares some."""
+        """Returns the sequence with which the request joins; None: the engine makes it, and shares with `sharers`."""
         return None
 
     @property
@@ -103,7 +103,7 @@ class Room:
             filled=rows,
             empty=len(filled) * BLOCK_SIZE - rows,
             cached=(self._used() - len(filled)) * BLOCK_SIZE,
-            free=self.free * BLOCK_SIZE,
+            free=(self._settings.blocks - self._used()) * BLOCK_SIZE,
             longest=None if longest is None else longest * BLOCK_SIZE,
         )
 
@@ -113,6 +113,14 @@ class Room:
     def for_next_pass(self, running: Sequence[ServedRequest]) -> bool:
         """Returns whether the cache has blocks for the next rows of all running requests, after evicting ended ones."""
         return self._free_for(lambda: sum(map(self._to_continue, running)))
+
+    def allot(self, running: Sequence[ServedRequest]) -> None:
+        """Gives the running requests the blocks of the next pass; here the pass itself takes them."""
+
+    @property
+    def cached(self) -> list[schema.CachedBlock] | None:
+        """The blocks that no request holds and that can be found by their content; None if requests share by token."""
+        return None
 
     def donor(self, request: ServedRequest) -> ServedRequest | None:
         """Returns the request with the longest cached prefix of this one's tokens."""
@@ -142,7 +150,7 @@ class Room:
             victim = next((request for request in ended if request is not spared), None)
             if victim is None:
                 return False
-            self._evicted(victim)
+            self._evicted(victim, len(victim.table))
             self.forget(victim)
         return True
 
@@ -162,8 +170,7 @@ class Room:
         run = self._run(request)
         assert run is not None
         table, first = run.sequence.table, run.sequence.length
-        rows = len(run.ids) - run.fed
-        rows = run.most_guesses + (rows if whole else min(self._settings.chunk, rows))
+        rows = run.most_guesses + (run.unfed if whole else self._engine.scheduler.chunk_of(run))
         missing = max(0, -(-(first + rows) // BLOCK_SIZE) - len(table))
         at = first // BLOCK_SIZE
         return missing + (at < len(table) and self._engine.cache.refcounts[table[at]] > 1)

@@ -11,7 +11,9 @@ from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, DraftRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
+from kvscope.model.serving.budget import divide
 from kvscope.model.serving.contiguous_room import ContiguousRoom
+from kvscope.model.serving.hashed_room import HashedRoom
 from kvscope.model.serving.request import THERE, ServedRequest, State, Tokenized
 from kvscope.model.serving.room import Room
 from kvscope.model.settings import MAX_ASKS, Sampling, ServingSettings
@@ -44,15 +46,19 @@ class Round:
         """How many passes also had rows of runs outside the workload."""
         self._chosen: dict[int, list[schema.Token]] = {}
         """Tokens that the current pass chose, by request."""
+        self._done: list[ServedRequest] = []
+        """Requests that the current pass ended."""
         self.failure: str | None = None
         """Why the model failed, None if it did not."""
 
     def _room_for(self, settings: ServingSettings) -> Room:
-        def evicted(victim: ServedRequest) -> None:
-            self._report("evicted", victim, count=len(victim.table))
+        def evicted(victim: ServedRequest, count: int) -> None:
+            self._report("evicted", victim, count=count)
 
         if settings.contiguous:
             return ContiguousRoom(self._engine, settings, settings.contiguous, self._by_key, evicted)
+        if settings.prefix == "blocks":
+            return HashedRoom(self._engine, settings, self._by_key, evicted)
         return Room(self._engine, settings, self._by_key, evicted)
 
     @property
@@ -116,6 +122,7 @@ class Round:
         self._arrive_and_cancel()
         self._join_waiting()
         self._preempt_for_room()
+        self._room.allot(self._of("running"))
 
     def take(self, record: TokenRecord | CloseRecord) -> None:
         """Takes the engine's record of one of its runs."""
@@ -130,7 +137,7 @@ class Round:
             self._end(request, "cancelled")
         else:
             self._end(request, "done")
-            self._keep_or_forget(request)
+            self._done.append(request)
             self._report("done", request)
 
     def record_pass(self, number: int, done: PassRecord) -> schema.Pass:
@@ -138,6 +145,10 @@ class Round:
         start_ms = round((done.started - self._began) * 1000, 3)
         others = [entry for entry in done.entries if not self.owns(entry.run)]
         self._with_others += bool(others)
+        # In the order in which they joined, whatever the order of the batch: it decides whose blocks are evicted first.
+        for request in sorted(self._done, key=lambda each: each.joined):
+            self._keep_or_forget(request)
+        self._done = []
         self._note_tables()
         members = [self._member(entry) for entry in done.entries if self.owns(entry.run)]
         return schema.Pass(
@@ -151,14 +162,19 @@ class Round:
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
             requests=[self._state(request) for request in self._requests],
-            pool=schema.PoolState(
-                blocks=self._engine.cache.blocks,
-                others=self._blocks_of_others(),
-                slots=self._room.slots(),
-                region=self._room.region,
-            ),
+            pool=self._pool(),
             events=self._events_by(start_ms + done.ms),
             conditions=schema.Conditions(**conditions_record(replace(done.conditions, others=len(others)))),
+        )
+
+    def _pool(self) -> schema.PoolState:
+        cached = self._room.cached
+        return schema.PoolState(
+            blocks=self._engine.cache.blocks,
+            others=self._blocks_of_others(),
+            slots=self._room.slots(),
+            region=self._room.region,
+            **({} if cached is None else {"cached": cached}),
         )
 
     def _events_by(self, ms: float) -> list[schema.ServingEvent]:
@@ -255,6 +271,10 @@ class Round:
                 for each in waiting[place:]:
                     self._report_wait(each, "places", count=len(running))
                 return
+            if self._divide(running) == 0:
+                for each in waiting[place:]:
+                    self._report_wait(each, "budget", count=self._settings.budget or 0)
+                return
             if not self._room.for_newcomer(request, running):
                 reason = self._room.why_not(request, running)
                 longest = {} if reason.longest is None else {"longest": reason.longest}
@@ -264,6 +284,11 @@ class Round:
                     self._report_wait(each, "order", other=request.number)
                 return
             self._join(request)
+
+    def _divide(self, running: list[ServedRequest]) -> int:
+        """Divides the rows of the next pass among these requests; returns how many are left."""
+        runs = self._engine.scheduler.runs
+        return divide([runs[each.key] for each in sorted(running, key=lambda each: each.joined)], self._settings)
 
     def _report_wait(self, request: ServedRequest, why: schema.Waits, **numbers: int) -> None:
         """Reports why the request does not join the next pass, unless this was its last report."""
@@ -275,7 +300,7 @@ class Round:
         engine, settings, among = self._engine, self._settings, self._room.sharers
         donor = self._room.donor(request)
         if request.state == "preempted":
-            engine.resume(request.key, among)
+            engine.resume(request.key, among, self._room.reserve(request))
         else:
             engine.admit(
                 request.key,
@@ -283,7 +308,6 @@ class Round:
                 GREEDY,
                 request.asked.max_new_tokens,
                 recorded="tokens",
-                chunk=settings.chunk,
                 draft=settings.draft,
                 keeping=settings.keep,
                 owner=self._owner,
@@ -302,11 +326,14 @@ class Round:
 
     def _preempt_for_room(self) -> None:
         """Frees the blocks that the next pass needs; preempts the youngest requests if there are too few."""
-        while not self._room.for_next_pass(running := self._of("running")):
+        self._divide(running := self._of("running"))
+        while not self._room.for_next_pass(running):
             youngest = max(running, key=lambda each: each.joined)
             rows = self._engine.preempt(youngest.key)
-            youngest.state, youngest.table = "preempted", []
+            youngest.state = "preempted"
+            self._room.forget(youngest)
             self._report("preempted", youngest, count=rows)
+            self._divide(running := self._of("running"))
 
     def _of(self, state: str) -> list[ServedRequest]:
         return [request for request in self._requests if request.state == state]

@@ -9,11 +9,15 @@ const MOST_DRAWN = 144;
 /** The most blocks of a contiguous round. */
 const MOST_REGION = 256;
 
+const NEW_CELL = { evictedAs: null, hit: false, others: false, filled: 0, written: 0 };
+
 /**
  * @typedef {Object} Cell a block
  * @property {number} id
  * @property {number[]} owners running requests that hold it
- * @property {number[]} cachedOf ended requests in whose table it still is
+ * @property {number[]} cachedOf ended requests in whose table it still is; of a round that finds full blocks, the request that filled it
+ * @property {number|null} evictedAs its place among the cached blocks of such a round, from 1 for the next to be evicted
+ * @property {boolean} hit whether a request that joined with this pass found it full in the cache
  * @property {boolean} others whether another run holds it
  * @property {number} filled filled rows
  * @property {number} written rows that this pass wrote
@@ -27,7 +31,7 @@ const MOST_REGION = 256;
 export function blocksOf(pass, blockSize) {
   const cells = new Map();
   const cellOf = (id) => {
-    if (!cells.has(id)) cells.set(id, { id, owners: [], cachedOf: [], others: false, filled: 0, written: 0 });
+    if (!cells.has(id)) cells.set(id, { id, ...NEW_CELL, owners: [], cachedOf: [] });
     return cells.get(id);
   };
   pass.requests.forEach(({ state, positions, table }, request) => {
@@ -42,6 +46,12 @@ export function blocksOf(pass, blockSize) {
       }
     });
   });
+  for (const [at, { block, request }] of (pass.pool.cached ?? []).entries())
+    Object.assign(cellOf(block), { cachedOf: [request], evictedAs: at + 1, filled: blockSize });
+  for (const { what, request, count } of pass.events) {
+    if (what !== "shared") continue;
+    for (const id of pass.requests[request].table.slice(0, Math.floor(count / blockSize))) cellOf(id).hit = true;
+  }
   for (const id of pass.pool.others) cellOf(id).others = true;
   return cells;
 }

@@ -6,6 +6,7 @@
 import { fixed, integer, percent } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
 import { wasteOver } from "./blocks.js";
+import { BUDGETED } from "./budget.js";
 import {
   batchingResult,
   busyResult,
@@ -15,6 +16,7 @@ import {
   sharingResult,
 } from "./comparisons.js";
 import { CONTIGUOUS } from "./contiguous.js";
+import { FULL_BLOCKS } from "./full-blocks.js";
 import {
   busyShare,
   doneMs,
@@ -39,6 +41,8 @@ import { wholeMs } from "./whole-ms.js";
 /** Every prompt is read in one pass. */
 const WHOLE = 512;
 const SMALL = 16;
+/** Settings that would change what other experiments show, or that would not suit their numbers. */
+const PLAIN = { contiguous: null, budget: null, prefix: /** @type {const} */ ("tokens") };
 /** Estimated; it only decides how many blocks are little memory. */
 const CHARACTERS_PER_TOKEN = 4.2;
 const TEMPLATE_TOKENS = 14;
@@ -138,7 +142,7 @@ export const EXPERIMENTS = [
   {
     id: "chunk",
     name: msg`Chunked prefill`,
-    about: msg`Whole: one pass reads a long prompt. Chunked: each pass reads 16 tokens of it, and other requests get tokens in between. The limit is of each request: prompts that are read at the same time add up. In vLLM, max_num_batched_tokens limits the whole pass.`,
+    about: msg`Whole: one pass reads a long prompt. Chunked: each pass reads 16 tokens of it, and other requests get tokens in between. The limit is of each request: prompts that are read at the same time add up.`,
     setting: "chunk",
     values: [
       { value: WHOLE, name: msg`whole` },
@@ -163,6 +167,7 @@ export const EXPERIMENTS = [
       },
     ],
   },
+  BUDGETED,
   {
     id: "sharing",
     name: msg`Prefix sharing`,
@@ -180,6 +185,7 @@ export const EXPERIMENTS = [
       { name: msg`blocks held at most`, of: ({ round }) => mostBlocks(round), format: integer, better: "less" },
     ],
   },
+  FULL_BLOCKS,
   {
     id: "reserve",
     name: msg`Paged memory`,
@@ -319,7 +325,7 @@ export function firstChoices(experiment) {
 }
 
 /**
- * Builds the request body of an experiment. Its rounds are paged, whatever the form says, unless paging is the setting compared.
+ * Builds the request body of an experiment. Its rounds have the plain values, whatever the form says, except of the setting compared.
  *
  * @param {Experiment} experiment
  * @param {Posted} posted
@@ -334,7 +340,7 @@ export function bodyOf(experiment, posted, layers, chosen = firstChoices(experim
     system,
     requests,
     rounds: valuesOf(experiment, layers).map(({ value }) => ({
-      ...{ ...settings, contiguous: null },
+      ...{ ...settings, ...PLAIN },
       [setting]: withChosen(value, chosen),
     })),
   };

@@ -22,6 +22,10 @@ export function whyWaits(event, settings) {
       form`The batch is full: at most ${number} requests are served at once.`,
     );
   }
+  if (why === "budget") {
+    const number = integer(count);
+    return msg`The token budget is used up: next tokens and parts of prompts take all ${number} of the pass.`;
+  }
   if (why === "order") return msg`${letterOf(event.other)} is before it in the queue and waits too.`;
   if (why === "stretch") return [reservesText(count), stretchText(event.free, event.longest)].join(" ");
   if (why === "blocks" && settings.contiguous)
@@ -66,6 +70,7 @@ function freeText(free, blocks) {
 export function whyNothingShared({ passes, settings }, number, request) {
   if (settings.contiguous) return msg`It shares nothing: in this round each request has its own stretch.`;
   if (!settings.sharing) return msg`It shares nothing: sharing is off in this round.`;
+  if (settings.prefix === "blocks") return msg`It finds no block: no full block in the cache has its first tokens.`;
   const at = number - passes[0].number;
   const others = (passes[at - 1]?.requests ?? []).filter((state, who) => who !== request && state.positions > 0);
   const evicted = passes[at].events.filter(({ what }) => what === "evicted").map(({ request: who }) => who);
@@ -90,6 +95,8 @@ export function whyNoBlockShared({ settings }, pass, answers, blockSize) {
   if (settings.contiguous) return msg`No block is shared: in this round each request has its own stretch.`;
   if (!settings.sharing) return msg`No block is shared: sharing is off in this round.`;
   if (running.length < 2) return null;
+  if (settings.prefix === "blocks")
+    return msg`No block is shared now: only full blocks of the same tokens from the first are.`;
   if (running.some(({ dropped }) => dropped > 0))
     return msg`No block is shared: rows were dropped, and rows with gaps are not shared.`;
   const most = Math.max(...running.map(({ request }) => answers[request].shared));

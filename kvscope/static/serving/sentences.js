@@ -100,6 +100,9 @@ export function whatHappened(round, requests, tally, upTo) {
   return happened.sort((one, other) => one.ms - other.ms).reverse();
 }
 
+/** Of a round that finds blocks by their content. */
+const FULL_BLOCKS_STAY = msg`Its full blocks stay in the cache, and are found there, until other requests need the space.`;
+
 /** By event: its sentences, null for none. */
 const SENTENCES = { arrived, waits, joined, first, copied, preempted, cancelled, done, evicted, refused };
 
@@ -200,11 +203,11 @@ function copied({ request, pass }, { events }) {
   return [msg`${letterOf(request)} gets a copy of a shared block.`, msg`It writes to the copy (copy-on-write).`];
 }
 
-function preempted({ request, count }) {
+function preempted({ request, count }, { round }) {
   return [
     msg`${letterOf(request)} is preempted.`,
     msg`Too few blocks are free, so it waits in the queue again.`,
-    msg`The engine will compute ${rowCount(count)} again.`,
+    round.settings.prefix === "blocks" ? FULL_BLOCKS_STAY : msg`The engine will compute ${rowCount(count)} again.`,
   ];
 }
 
@@ -226,6 +229,7 @@ function cancelled({ request, pass, ms: at }, { round, answers, events }) {
   const lost = msg`The work for ${rowCount(rows)} is lost.`;
   const had = msg`It had ${tokenCount(outputs.length)}.`;
   if (!held) return [lead, had, lost, msg`It held no blocks any more.`];
+  if (round.settings.prefix === "blocks") return [lead, had, FULL_BLOCKS_STAY];
   return round.settings.sharing ? [lead, had, keptSentence(held)] : [lead, had, lost, releasedSentence(held)];
 }
 

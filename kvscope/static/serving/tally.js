@@ -25,7 +25,7 @@ export class Tally {
     this.answers = [];
     /** All events of the round in order, each with the number of its `pass`; null: the end of the round has it. */
     this.events = [];
-    /** Blocks that were in any block table. */
+    /** Blocks that were in any block table, or cached. */
     this.touched = new Set();
     /** Entries of the longest block table. */
     this.longest = 0;
@@ -78,6 +78,7 @@ export class Tally {
       this.longest = Math.max(this.longest, table.length);
       for (const id of table) this.touched.add(id);
     }
+    for (const { block } of pass.pool.cached ?? []) this.touched.add(block);
     this.mostRows = Math.max(this.mostRows, rowsOf(pass) + pass.others.rows);
   }
 

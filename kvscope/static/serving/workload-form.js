@@ -50,7 +50,7 @@ function defaultRequest(at, { lengths, every, count }) {
 
 /** @returns {Object<string, string>} the settings of a round as texts by field; `before`: the texts until now */
 function asTyped(settings, before) {
-  const numbers = Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field])]));
+  const numbers = Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field] ?? "")]));
   return { ...numbers, ...draftFields(settings.draft, before) };
 }
 
@@ -81,24 +81,59 @@ export const PRESETS = [
   {
     id: "nine",
     name: msg`Nine requests`,
-    fields: () => preset({ count: 9, every: 300, lengths: "mixed", at_once: 6, chunk: 128, blocks: 96 }),
+    fields: () =>
+      preset({ count: 9, every: 300, lengths: "mixed", at_once: 6, chunk: 128, blocks: 96, prefix: "tokens" }),
   },
   {
     id: "long",
     name: msg`One long prompt`,
-    fields: () => preset({ count: 6, every: 250, lengths: "long", at_once: 6, chunk: 512, blocks: 96 }),
+    fields: () =>
+      preset({ count: 6, every: 250, lengths: "long", at_once: 6, chunk: 512, blocks: 96, prefix: "tokens" }),
   },
   {
     id: "gives-up",
     name: msg`A cancelled request and its retry`,
     fields: () =>
-      preset({ count: 6, every: 250, lengths: "short", at_once: 6, chunk: 128, blocks: 96, change: withRetry }),
+      preset({
+        count: 6,
+        every: 250,
+        lengths: "short",
+        at_once: 6,
+        chunk: 128,
+        blocks: 96,
+        prefix: "tokens",
+        change: withRetry,
+      }),
   },
   {
     id: "little",
     name: msg`Little memory`,
     fields: () =>
-      preset({ count: 7, every: 150, lengths: "mixed", at_once: 8, chunk: 128, blocks: 20, change: withLongAnswers }),
+      preset({
+        count: 7,
+        every: 150,
+        lengths: "mixed",
+        at_once: 8,
+        chunk: 128,
+        blocks: 20,
+        prefix: "tokens",
+        change: withLongAnswers,
+      }),
+  },
+  {
+    id: "vllm",
+    name: msg`As vLLM`,
+    fields: () =>
+      preset({
+        count: 9,
+        every: 300,
+        lengths: "mixed",
+        at_once: 6,
+        chunk: 512,
+        budget: 64,
+        blocks: 96,
+        prefix: "blocks",
+      }),
   },
 ];
 
@@ -113,7 +148,9 @@ export const FIRST = PRESETS[0].fields();
 const NUMBERS = [
   { field: "count", label: msg`Requests`, member: "requests" },
   { field: "every", label: msg`Milliseconds between requests`, member: "arrives_ms" },
-  ...SETTINGS.map(({ field, label }) => ({ field, label, member: field })),
+  ...SETTINGS.filter(({ choices }) => !choices).map(({ field, label, optional }) => ({
+    ...{ field, label, member: field, optional },
+  })),
 ];
 const RESERVED = { field: "reserved", label: msg`Tokens reserved for an answer`, member: "new_tokens" };
 const ALL_NUMBERS = [...NUMBERS, RESERVED, ...DRAFT_NUMBERS];
@@ -195,7 +232,11 @@ export function parsed(fields, limits) {
   const drafts = draftNumbers(fields.settings);
   const reserved = fields.contiguous ? [RESERVED] : [];
   const counted = [...NUMBERS, ...reserved, ...DRAFT_NUMBERS.filter(({ field }) => drafts.includes(field))];
-  for (const { field, label } of counted) {
+  for (const { field, label, optional } of counted) {
+    if (optional && typedIn(fields, field).trim() === "") {
+      numbers[field] = null;
+      continue;
+    }
     const { least, most } = boundsOf(field, limits);
     numbers[field] = numberOf(typedIn(fields, field), least, most);
     if (numbers[field] === null) return wrong(field, outside(label, typedIn(fields, field), least, most));
@@ -210,7 +251,14 @@ export function parsed(fields, limits) {
     requests.push(read);
   }
   const settings = /** @type {import("./workload-log.js").Settings} */ ({ ...USUAL });
-  for (const { field } of SETTINGS) settings[field] = numbers[field];
+  for (const { field, choices } of SETTINGS) settings[field] = choices ? fields.settings[field] : numbers[field];
+  const fewest = settings.at_once * (1 + (drafts.length ? numbers.draft_tokens : 0));
+  if (settings.budget !== null && settings.budget < fewest) return wrong("budget", smallBudget(fewest));
+  if (settings.prefix === "blocks" && fields.contiguous)
+    return wrong(
+      "prefix",
+      msg`Full blocks are not shared where each request has one reserved stretch of memory. Choose blocks as needed, or token by token.`,
+    );
   settings.contiguous = fields.contiguous ? { new_tokens: numbers.reserved } : null;
   if (drafts.length) settings.draft = { tokens: numbers.draft_tokens, layers: numbers.draft_layers ?? 0 };
   return { system, requests, settings };
@@ -227,6 +275,11 @@ function outside(label, text, least, most) {
   return typed
     ? msg`${label}: “${typed}” is not a whole number from ${lowest} to ${highest}.`
     : msg`${label}: enter a whole number from ${lowest} to ${highest}.`;
+}
+
+function smallBudget(fewest) {
+  const number = integer(fewest);
+  return msg`Token budget of a pass: enter at least ${number}, or nothing. Each request of a full batch needs 1 token in every pass, and 1 more for each guess.`;
 }
 
 function tooLong(label, { length }, longest) {

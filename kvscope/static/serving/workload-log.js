@@ -13,6 +13,8 @@ import { Log } from "../shared/log/log.js";
  * @property {{tokens: number, layers: number}|null} draft what guesses tokens
  * @property {Object|null} keep how many rows of each sequence stay in the cache
  * @property {{new_tokens: number}|null} contiguous each request reserves one stretch, with space for so many tokens of an answer
+ * @property {number|null} budget most rows of all requests in a pass
+ * @property {"tokens"|"blocks"} prefix what requests with the same beginning share
  *
  * @typedef {Object} Round
  * @property {number} number
@@ -20,6 +22,9 @@ import { Log } from "../shared/log/log.js";
  * @property {Object[]} passes `data` of its `pass` frames
  * @property {{ms: number, others: number, events: Object[]}|null} end `data` of its `round` frame
  */
+
+/** Settings that older logs lack, with the values that were in force. */
+const ABSENT = { budget: null, prefix: /** @type {const} */ ("tokens") };
 
 export class Workload extends Log {
   /** @param {string} id */
@@ -58,9 +63,9 @@ export class Workload extends Log {
     this.open = data;
     this.foreign = data.study?.kind !== "serving";
     if (this.foreign) return;
-    this.study = data.study;
+    this.study = { ...data.study, rounds: data.study.rounds.map((settings) => ({ ...ABSENT, ...settings })) };
     this.begunWith = data.study.requests.length;
-    this.rounds = data.study.rounds.map((settings, number) => ({ number, settings, passes: [], end: null }));
+    this.rounds = this.study.rounds.map((settings, number) => ({ number, settings, passes: [], end: null }));
   }
 
   #joined({ number, request }) {

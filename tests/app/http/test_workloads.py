@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from flask.testing import FlaskClient
 
 from kvscope.model.log.frames import from_stream, header
@@ -43,3 +44,21 @@ def test_somebody_joins_while_it_is_answered_and_is_cancelled(client: FlaskClien
     late = client.post(f"/api/workloads/{going}/requests", json=ASK)
     for response in (late, client.delete(f"/api/workloads/{going}/requests/1")):
         assert "has ended" in problem(response, 409, "run")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "limit"),
+    [
+        ({"at_once": 4, "budget": 3}, "budget", [4, 8192]),
+        ({"at_once": 4, "budget": 11, "draft": {"tokens": 2}}, "budget", [12, 8192]),
+        ({"budget": 0}, "budget", [1, 8192]),
+        ({"prefix": "rows"}, "prefix", ["tokens", "blocks"]),
+        ({"prefix": "blocks", "sharing": False}, "sharing", None),
+        ({"prefix": "blocks", "contiguous": {"new_tokens": 8}}, "contiguous", None),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused_at_one_of_them(
+    client: FlaskClient, settings: dict[str, Any], field: str, limit: object
+) -> None:
+    refusal = client.post("/api/workloads", json={"requests": [ASK], "rounds": [{}, settings]})
+    assert problem(refusal, 422, f"rounds[1].{field}").get("limit") == limit

@@ -54,6 +54,7 @@ def test_a_workloads_log_is_taken_whole_and_from_its_file(log: list[bytes]) -> N
         (ServingSettings(blocks=8, draft=Drafting(tokens=3, layers=0)),),
         (ServingSettings(blocks=8, keep=Kept(sinks=1, heavy=1, recent=4)),),
         (ServingSettings(blocks=8, contiguous=Contiguous(new_tokens=40)), ServingSettings(blocks=8)),
+        (ServingSettings(blocks=8, at_once=2, budget=6, prefix="blocks"), ServingSettings(blocks=4, prefix="blocks")),
     ],
 )
 def test_whatever_the_settings_what_is_recorded_is_taken(rounds: tuple[ServingSettings, ...]) -> None:
@@ -112,10 +113,12 @@ def test_a_log_leaves_no_setting_to_its_default(settings: Settings) -> None:
     written = settings.model_dump()
     kind = create_model("Frame", __base__=FrameData, settings=type(settings))
     assert read_data(kind, {"settings": written}, "open").settings == settings  # type: ignore[attr-defined]
-    for name in written:
+    for name in written.keys() - settings.added_later:
         rest = {other: value for other, value in written.items() if other != name}
         with pytest.raises(BadFile, match=rf"open\.settings(\.{name} is missing| is refused: {name} is missing)"):
             read_data(kind, {"settings": rest}, "open")
+    older = {name: value for name, value in written.items() if name not in settings.added_later}
+    assert read_data(kind, {"settings": older}, "open").settings == settings  # type: ignore[attr-defined]
 
 
 def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
@@ -149,6 +152,10 @@ def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
         (("events",), [event("waits", why="stretch", count=2, free=3)], ".data.events[0]", "free in all and in a row"),
         (("pool", "slots", "filled"), 0, ".data.pool.slots", "not those of 6 blocks"),
         (("pool", "slots", "longest"), 6 * 16 + 1, ".data.pool.slots.longest", "more than is free"),
+        (("pool", "cached"), [cached(pool)], ".data.pool.cached", "beyond the"),
+        (("pool", "cached"), [cached(pool - 1)] * 2, ".data.pool.cached", "twice"),
+        (("pool", "cached"), [cached(data["requests"][0]["table"][0])], ".data.pool.cached", "a request or another"),
+        (("pool", "cached"), [cached(pool - 1, request=3)], ".data.pool.cached", "a request that does not exist"),
         (("pool", "region"), {"first": 0, "blocks": 7}, ".data.pool.region", "more blocks than"),
         (("pool", "region"), {"first": pool - 2, "blocks": 6}, ".data.pool.region", "more blocks than"),
         (("pool", "region"), {"first": pool - 6, "blocks": 6}, ".data.pool.region", "not one stretch"),
@@ -156,6 +163,10 @@ def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
         found = said(log, at, path, value)
         assert found.startswith(f"parts[{at}]{where} "), found
         assert why in found, found
+
+
+def cached(block: int, request: int = 0) -> dict[str, int]:
+    return {"block": block, "request": request}
 
 
 def event(what: str, **more: Any) -> dict[str, Any]:

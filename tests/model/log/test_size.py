@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -59,11 +60,12 @@ def test_forks_and_studies_keep_within_theirs() -> None:
         check(begin(derived) + finish(made), made.most_bytes(derived))
 
 
+@pytest.mark.parametrize("more", [{}, {"prefix": "blocks", "budget": 4}], ids=["plain", "as vLLM"])
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_a_workload_keeps_within_its_bound(rounds: int) -> None:
+def test_a_workload_keeps_within_its_bound(rounds: int, more: dict[str, Any]) -> None:
     made = service()
     asks = tuple(Ask(prompt=f"{number} and what follows", max_new_tokens=12) for number in range(6))
-    scarce = ServingSettings(at_once=4, chunk=4, blocks=8)
+    scarce = ServingSettings(at_once=4, chunk=4, blocks=8, **more)
     asked = workload_request("w", "Be brief.", asks, (scarce, ServingSettings(batching="static"))[:rounds])
     most = made.most_bytes(asked)
     assert size(made.workload(asked) + finish(made)) <= most

@@ -21,9 +21,10 @@ const copyOf = (of, number) => lastCopy(of, tallyOf(of, REQUESTS).events, number
 
 test("a block knows whose it is, how full, and what the pass wrote", () => {
   const cells = blocksOf(round.passes[1], BLOCK_SIZE);
-  assert.deepEqual(cells.get(0), { id: 0, owners: [0, 1], cachedOf: [], others: false, filled: 4, written: 0 });
-  assert.deepEqual(cells.get(1), { id: 1, owners: [0], cachedOf: [], others: false, filled: 2, written: 1 });
-  assert.deepEqual(cells.get(2), { id: 2, owners: [1], cachedOf: [], others: false, filled: 2, written: 2 });
+  const plain = { cachedOf: [], evictedAs: null, hit: false, others: false };
+  assert.deepEqual(cells.get(0), { ...plain, id: 0, owners: [0, 1], hit: true, filled: 4, written: 0 });
+  assert.deepEqual(cells.get(1), { ...plain, id: 1, owners: [0], filled: 2, written: 1 });
+  assert.deepEqual(cells.get(2), { ...plain, id: 2, owners: [1], filled: 2, written: 2 });
   assert.equal(cells.get(9).others, true);
   const after = blocksOf(round.passes[2], BLOCK_SIZE);
   assert.deepEqual([after.get(0).owners, after.get(0).cachedOf], [[], [0, 1]]);

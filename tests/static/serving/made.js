@@ -13,6 +13,8 @@ export const SETTINGS = {
   draft: null,
   keep: null,
   contiguous: null,
+  budget: null,
+  prefix: "tokens",
 };
 /** A and B begin with the same four tokens; C gives up while it waits. */
 export const REQUESTS = [

@@ -17,7 +17,7 @@ import { REQUESTS, SETTINGS } from "./made.js";
 const LIMITS = {
   workload: {
     ...{ requests: [1, 24], prompt: [1, 8192], system: [0, 2000], max_new_tokens: [1, 64] },
-    ...{ arrives_ms: [0, 60_000], at_once: [1, 16], chunk: [1, 512], blocks: [1, 256] },
+    ...{ arrives_ms: [0, 60_000], at_once: [1, 16], chunk: [1, 512], blocks: [1, 256], budget: [1, 8192] },
     ...{ tokens: [1, 16], layers: [0, 512], new_tokens: [1, 2048] },
   },
 };
@@ -83,6 +83,27 @@ test("a draft brings the numbers that it guesses best with, and its numbers coun
   assert.deepEqual(draft(withField(wrong, "draft_by", "lookup", LIMITS, 12)), { tokens: 4, layers: 0 });
   const study = { system: "", requests: REQUESTS, rounds: [{ ...SETTINGS, draft: { tokens: 3, layers: 7 } }] };
   assert.deepEqual(draft(fieldsOf(study, FIRST)), { tokens: 3, layers: 7 });
+});
+
+test("a token budget is posted, read off a log, and needs a row for each place and guess", () => {
+  const typed = (budget, by = "none") =>
+    withField(withField(FIRST, "budget", budget, LIMITS), "draft_by", by, LIMITS, 12);
+  const budget = (fields) => parsed(fields, LIMITS).settings?.budget;
+  assert.deepEqual([FIRST.settings.budget, budget(FIRST), budget(typed(" "))], ["", null, null]);
+  assert.equal(budget(typed("6")), 6, "at_once is 6");
+  for (const fields of [typed("5"), typed("0"), typed("8193"), typed("29", "lookup")])
+    assert.equal(problem(fields).field, "budget");
+  assert.equal(budget(typed("30", "lookup")), 30);
+  const study = { system: "", requests: REQUESTS, rounds: [{ ...SETTINGS, budget: 9 }] };
+  assert.equal(budget(fieldsOf(study, FIRST)), 9);
+  assert.equal(problemOf({ field: "rounds[0].budget", detail: "no" }).field, "budget");
+});
+
+test("full blocks are not offered together with reserved stretches", () => {
+  const blocks = withField(FIRST, "prefix", "blocks", LIMITS, 30);
+  assert.equal(parsed(blocks, LIMITS).settings.prefix, "blocks");
+  assert.equal(parsed({ ...blocks, contiguous: true }, LIMITS).problem.field, "prefix");
+  assert.equal(problemOf({ field: "rounds[0].prefix", detail: "no" }).field, "prefix");
 });
 
 test("a log can be fields once more, and what no log says is kept", () => {

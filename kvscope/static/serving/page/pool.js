@@ -52,7 +52,7 @@ export function Pool({ log, round, pass, tally, look }) {
       ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} reserves=${reserves} />`}
     </div>
     <${Free} pass=${pass} />
-    <${Legend} drawn=${drawn.length} pass=${pass} most=${round.settings.blocks} reserves=${reserves} />
+    <${Legend} drawn=${drawn.length} pass=${pass} most=${round.settings.blocks} reserves=${reserves} hits=${[...cells.values()].some(({ hit }) => hit)} />
     <${Shared} cells=${cells} round=${round} tally=${tally} pass=${pass} blockSize=${blockSize} />
   </section>`;
 }
@@ -209,10 +209,12 @@ function Block({
   others,
   filled,
   written,
+  evictedAs,
+  hit,
   ...lists
 }) {
   const cell = held
-    ? { others, filled, written, owners: numbersOf(lists.owners), cachedOf: numbersOf(lists.cachedOf) }
+    ? { others, filled, written, evictedAs, hit, owners: numbersOf(lists.owners), cachedOf: numbersOf(lists.cachedOf) }
     : null;
   const owner = cell?.owners[0] ?? cell?.cachedOf[0] ?? null;
   const pointed = owner === null ? {} : { onPointerEnter: () => hover(owner), onPointerLeave: () => hover(null) };
@@ -220,6 +222,7 @@ function Block({
     <title>${titleOf(id, cell, blockSize)}</title>
     <rect class=${cell?.others ? "block-others" : "block-free"} width=${size} height=${size} rx="4" />
     ${cell && owner !== null && html`<${Filled} cell=${cell} size=${size} blockSize=${blockSize} reserves=${reserves} />`}
+    ${cell?.hit && html`<rect class="block-hit" x="2" y="2" width=${size - 4} height=${size - 4} rx="3" />`}
     ${ringed && html`<rect class=${`block-ring ${ringed}`} x="-1" y="-1" width=${size + 2} height=${size + 2} rx="5" />`}
     ${numbered && html`<text class="block-number" x=${size / 2} y=${size + NUMBER_PX - 1}>${id}</text>`}
   </g>`;
@@ -265,21 +268,28 @@ function ground(full, before, size) {
 function titleOf(id, cell, blockSize) {
   if (!cell) return msg`Block ${id}: free`;
   if (cell.others) return msg`Block ${id}: of another run`;
-  const { owners, cachedOf, filled, written } = cell;
+  const { owners, cachedOf, filled, written, evictedAs, hit } = cell;
   const letters = (owners.length ? owners : cachedOf).map(letterOf).join(", ");
+  if (evictedAs)
+    return msg`Block ${id}: filled by ${letters}; no request holds it, and it can be found. It is number ${evictedAs} to be evicted`;
+  if (hit)
+    return msg`Block ${id}: ${letters}; found in the cache in this pass, so its ${filled} rows were not computed`;
   if (!owners.length) return msg`Block ${id}: ${letters}, ended; ${filled} of ${blockSize} rows filled, still cached`;
   if (written) return msg`Block ${id}: ${letters}; ${filled} of ${blockSize} rows filled, ${written} in this pass`;
   return msg`Block ${id}: ${letters}; ${filled} of ${blockSize} rows filled`;
 }
 
-/** @param {{drawn: number, pass: Object, most: number, reserves: boolean}} props `most`: blocks that all requests may hold together */
-function Legend({ drawn, pass, most, reserves }) {
+/**
+ * @param {{drawn: number, pass: Object, most: number, reserves: boolean, hits: boolean}} props `most`: blocks that all requests may hold
+ *   together; `hits`: whether a drawn block was found in the cache
+ */
+function Legend({ drawn, pass, most, reserves, hits }) {
   const { blocks, others } = pass.pool;
   const free = Math.max(0, blocks - drawn - others.length);
   return html`<ul class="row">
       <li class="key line muted small is-used">${msg`in use (filled part in color)`}</li><li class="key line muted small is-written">${msg`written in this pass`}</li>
       ${reserves && html`<li class="key line muted small is-reserved">${msg`reserved, holds no token`}</li>`}
-      ${!pass.pool.region && html`<li class="key line muted small is-cached">${msg`request done, still cached`}</li>`}<li class="key line muted small is-free">${msg`free`}</li>
+      ${!pass.pool.region && html`<li class="key line muted small is-cached">${pass.pool.cached ? msg`held by no request, can be found` : msg`request done, still cached`}</li>`}${hits && html`<li class="key line muted small is-hit">${msg`found in the cache in this pass`}</li>`}<li class="key line muted small is-free">${msg`free`}</li>
     </ul>
     ${
       others.length > 0 &&

@@ -9,6 +9,7 @@ import { DRAFT_NUMBERS, draftNumbers, SETTINGS } from "../settings.js";
 import { boundsOf, PRESETS, typedIn } from "../workload-form.js";
 import { errorProps } from "./field-error.js";
 import { RequestList } from "./request-list.js";
+import { SettingsInVllm } from "./settings-in-vllm.js";
 
 const LENGTHS = [
   { id: "short", name: msg`short` },
@@ -25,6 +26,10 @@ export function WorkloadForm({ state, limits, live }) {
   const narrow = useNarrow();
   const whole = (field, label) =>
     html`<${Whole} field=${field} label=${label} text=${typedIn(fields, field)} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
+  const choice = (field, label, choices) =>
+    html`<select aria-label=${label} value=${typedIn(fields, field)} ...${errorProps(field, problem)} onChange=${(event) => actions.put(field, event.currentTarget.value)}>
+      ${choices.map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
+    </select>`;
   const requests = whole("count", msg`Requests`);
   const gap = whole("every", msg`Milliseconds between requests`);
   const prompts = html`<${Lengths} value=${fields.lengths} put=${actions.put} />`;
@@ -39,7 +44,7 @@ export function WorkloadForm({ state, limits, live }) {
       <span>${nodes`Prompts: ${prompts},`}</span>
       <label class="line tight"><input type="checkbox" checked=${fields.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`with the same system prompt.`}</label>
       <${Memory} fields=${fields} put=${actions.put} reserved=${fields.contiguous && whole("reserved", msg`Tokens reserved for an answer`)} />
-      ${SETTINGS.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}
+      ${SETTINGS.map(({ field, label, inForm, choices }) => html`<span key=${field}>${inForm(choices ? choice(field, label, choices) : whole(field, label))}</span>`)}
       <${DraftInputs} settings=${fields.settings} whole=${whole} put=${actions.put} />
       ${!narrow && buttons}
     </p>
@@ -48,6 +53,7 @@ export function WorkloadForm({ state, limits, live }) {
         ${PRESETS.map((preset) => html`<button key=${preset.id} type="button" class="link-button" onClick=${() => actions.take(preset)}>${preset.name}</button>`)}
       </p>
       <${RequestList} state=${state} />
+      <${SettingsInVllm} />
     </div>`;
   return html`<${Form} class=${narrow ? "workload-form stack tight is-folded" : "workload-form stack tight"} aria-label=${msg`Workload`} onSubmit=${() => actions.run()}>
     ${narrow ? html`<${Folded} count=${fields.requests.length} wrong=${Boolean(problem?.field)}>${inputs}<//>${buttons}` : inputs}

@@ -1,0 +1,98 @@
+/**
+ * The experiment with two ways to share a prefix, in little memory: token by token, as long as a request’s blocks stay together, or full
+ * blocks that are found by their content and evicted one by one. Its sentences count rows and blocks in the log. Pure.
+ */
+
+import { integer } from "../shared/facts/format.js";
+import { blockCount, rowCount } from "../shared/words/counts.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+import { rowsComputed } from "./measures.js";
+import { promptOf, SYSTEM } from "./prompts.js";
+
+/** So little memory that the blocks of the three prompts do not all stay in it. */
+const SETTINGS = { at_once: 2, chunk: 128, blocks: 18, draft: null, sharing: true };
+const TOKENS = 16;
+const TIMES = 3;
+const EVERY_MS = 300;
+/** The places of the longer ones among the mixed prompts. */
+const LONGER = [2, 5, 8];
+const PROMPTS = LONGER.map((at) => promptOf("mixed", at, LONGER.length));
+
+/** An entry of the list in experiments.js. */
+export const FULL_BLOCKS = {
+  id: "prefix",
+  name: msg`Token by token, or full blocks?`,
+  about: msg`Three prompts with the same system prompt come ${TIMES} times each, in little memory. Token by token: requests share every equal token, and all blocks of an ended request are evicted together. Full blocks, as in vLLM: only full blocks are shared, found by a hash, and evicted one by one, the least recently used first.`,
+  setting: "prefix",
+  values: [
+    { value: "tokens", name: msg`token by token` },
+    { value: "blocks", name: msg`full blocks` },
+  ],
+  prepare: ({ settings }) => ({
+    system: SYSTEM,
+    requests: Array.from({ length: TIMES * PROMPTS.length }, (_, at) => ({
+      ...{ prompt: PROMPTS[at % PROMPTS.length], max_new_tokens: TOKENS, arrives_ms: at * EVERY_MS },
+      ...{ cancel_ms: null, cancel_tokens: null, retry_of: null },
+    })),
+    settings: { ...settings, ...SETTINGS },
+  }),
+  conclusion: (before, after) => [before, after].flatMap(sentences).join(" "),
+  figures: [
+    {
+      name: msg`rows computed`,
+      of: ({ round }) => rowsComputed(round),
+      format: integer,
+      better: /** @type {const} */ ("less"),
+    },
+    { name: msg`rows found in the cache`, of: rowsFound, format: integer, better: /** @type {const} */ ("more") },
+    { name: msg`cached blocks evicted`, of: blocksEvicted, format: integer, better: /** @type {const} */ ("less") },
+    {
+      name: msg`rows computed again after preemptions`,
+      of: rowsAgain,
+      format: integer,
+      better: /** @type {const} */ ("less"),
+    },
+  ],
+};
+
+function counted({ round }, wanted) {
+  const events = [...round.passes.flatMap((pass) => pass.events), ...(round.end?.events ?? [])];
+  return events.filter(({ what }) => what === wanted);
+}
+
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** @returns {number} also of requests that joined again after a preemption */
+function rowsFound(side) {
+  return sum(counted(side, "shared").map(({ count }) => count));
+}
+
+function blocksEvicted(side) {
+  return sum(counted(side, "evicted").map(({ count }) => count));
+}
+
+function rowsAgain({ answers }) {
+  return sum(answers.flatMap(({ reads }) => reads.filter(({ again }) => again).map(({ rows }) => rows)));
+}
+
+function sentences(side) {
+  const { name } = side;
+  const times = counted(side, "preempted").length;
+  const [found, evicted, again] = [
+    rowCount(rowsFound(side)),
+    blockCount(blocksEvicted(side)),
+    rowCount(rowsAgain(side)),
+  ];
+  const number = integer(times);
+  return [
+    msg`Round “${name}”: ${found} found in the cache, ${evicted} evicted.`,
+    times > 0 &&
+      plural(
+        times,
+        form`After ${number} preemption, ${again} were computed again.`,
+        form`After ${number} preemptions, ${again} were computed again.`,
+      ),
+  ].filter(Boolean);
+}
