@@ -46,6 +46,8 @@ class Asked:
     changes: Changes | None = None
     options: dict[str, Any] = field(default_factory=dict)
     free: dict[str, Any] = field(default_factory=dict)
+    chunk: int | None = None
+    """Most tokens of a pass, which its text must not depend on; None: as the engine divides prompts."""
 
     def begin(self, engine: Engine, key: str, *, alone: bool = False) -> None:
         if self.prompt_length < len(self.ids):
@@ -54,6 +56,7 @@ class Asked:
             options = self.options if alone else self.options | self.free
             options = {"recorded": self.recorded, "changes": self.changes, **options}
             engine.admit(key, list(self.ids), self.sampling, self.new, **options)
+            engine.scheduler.runs[key].chunk = None if alone else self.chunk
 
 
 class Schedule:
@@ -92,7 +95,7 @@ class Schedule:
         )
         sampled = Sampling(strategy="sample", temperature=1.5, top_k=50, seed=chance.randint(0, 9))
         asked = Asked(ids, chance.choice((Sampling(), sampled)), chance.randint(1, 24), len(ids))
-        asked.free["chunk"] = chance.choice((None, 1, 3, 7, 16))
+        asked.chunk = chance.choice((None, 1, 3, 7, 16))
         match chance.choice(("draft", "no cache", "changed", "by modules", "drops rows", "", "", "")):
             case "draft":
                 asked.recorded = "tokens"
