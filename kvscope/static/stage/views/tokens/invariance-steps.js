@@ -101,7 +101,7 @@ function Compared({ answer, run, step, dispatch }) {
             largest < LEAST ? withExponent(largest) : significant(largest),
             parts
               ? html`<${Parts} twice=${of(parts)} step=${parts.step} dispatch=${dispatch} />`
-              : msg`no step so far compared`,
+              : msg`none of the compared steps`,
           ],
         };
       })}
