@@ -293,8 +293,9 @@ class Run:
             chosen = sorted(set(layers if values is True else values) | {layers[-1]})
             if not set(chosen) <= set(layers):
                 raise CannotRun(f"values names a layer that the model does not have; it has 0 to {layers[-1]}.")
-            live = self._of_model()
-            exact = chain.from_iterable(live.values(step, chosen) for step in range(len(self.steps)))
+            if self._live is not None or not all(map(self._stores, chosen)):
+                live = self._of_model()
+                exact = chain.from_iterable(live.values(step, chosen) for step in range(len(self.steps)))
         content = join(self._content.frames(), values=exact)
         with whole_file(out) as file:
             file.write(content)
@@ -362,8 +363,8 @@ class Run:
         if self._live is None:
             if by := self.model.get("computed_by"):
                 raise CannotRun(
-                    f"This needs KVScope's own computation of the model, and {by} computed the run. "
-                    "Use kvscope.run with a model of a family that docs/models.md lists."
+                    f"This needs KVScope's own computation of the model, and {by} computed the run. What it returned "
+                    "is in attention, values and lens; docs/models.md lists the families that KVScope computes itself."
                 )
             raise NotThere(
                 "This run was opened from a record, and its model is not in this process; kvscope.run computes a run "

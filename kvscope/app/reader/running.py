@@ -109,7 +109,7 @@ def _model(model: object, tokenizer: object, device: str, dtype: WeightDtype) ->
     """Returns the model, loaded unless this process has it. Raises Refused."""
     if model is None or isinstance(model, str | os.PathLike):
         return _named(None if model is None else os.fspath(model), tokenizer, device, dtype)
-    key = (resolve(FINGERPRINT)(model), device, dtype)
+    key = (resolve(FINGERPRINT)(model, tokenizer), device, dtype)
     # The function refers to the model, so that no other one gets its id while it is in use.
     return _once(key, lambda: resolve(PASSED)(model, tokenizer, device, dtype, show_progress))
 

@@ -24,13 +24,36 @@ _JOINED_EXPERTS = "mlp.experts.gate_up_proj"
 """The end of the name of all experts' weights in one tensor, in memory only: files have each expert's."""
 
 
-def fingerprint(model: object) -> str:
-    """Returns a text that changes when a tensor of the model is replaced or changed in place (not through `.data`).
+_PACKAGES = ("transformers", "torch")
+"""Packages whose `forward` the family of a model implies."""
 
-    Raises Refused("model") for an object that is no model.
+
+def fingerprint(model: object, tokenizer: Any) -> str:
+    """Returns a text that changes with the tokenizer, and when a tensor of the model is replaced or changed in place
+    (not through `.data`).
+
+    Raises Refused("model") for an object that is no model, and NotTakenOver for one that computes with more than its
+    weights.
     """
-    tensors = _causal(model).state_dict().values()
-    return f"{id(model)} {hash(tuple((tensor.data_ptr(), tensor._version) for tensor in tensors))}"
+    module = _causal(model)
+    if own := _own_computation(module):
+        raise NotTakenOver("model", f"model has {own}, which a copy of its weights leaves out.")
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    splits = hash(backend.to_str()) if backend is not None else id(tokenizer)
+    weights = hash(tuple((tensor.data_ptr(), tensor._version) for tensor in module.state_dict().values()))
+    return f"{id(model)} {weights} {splits}"
+
+
+def _own_computation(module: Any) -> str | None:
+    """Returns what changes the computation of a module, or of one in it, beside its weights; None if nothing does."""
+    for name, each in module.named_modules():
+        where = f"its module {name}" if name else "it"
+        if each._forward_hooks or each._forward_pre_hooks:
+            return f"hooks on {where}"
+        package = getattr(type(each).forward, "__module__", "").partition(".")[0]
+        if "forward" in vars(each) or package not in _PACKAGES:
+            return f"another forward in {where}"
+    return None
 
 
 def take_over(

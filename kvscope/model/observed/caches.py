@@ -87,7 +87,7 @@ def _of_forward(outputs: Any, logits: Any) -> ObservedPass:
 
 def _of_generate(outputs: Any, logits: Any) -> list[ObservedPass]:
     """Returns the passes of `generate`: that of the prompt, then one per token."""
-    if not outputs.attentions:
+    if not outputs.attentions or not outputs.attentions[0] or outputs.attentions[0][0] is None:
         attention_of(None, None, 0, "cache", "generate")
     all_logits = getattr(outputs, "logits", None) if logits is None else logits
     if all_logits is None or len(all_logits) != len(outputs.attentions):
@@ -278,8 +278,9 @@ def _known(cache: Any) -> dict[str, Any]:
     config = getattr(getattr(cache, "model", None), "cfg", None)
     names = {"name": "model_name", "d_mlp": "d_mlp", "context": "n_ctx", "score_width": "attn_scale"}
     facts = {ours: getattr(config, theirs, None) for ours, theirs in names.items()}
-    if facts["score_width"]:
-        facts["score_width"] = round(float(facts["score_width"]) ** 2, 6)  # a root in their configuration
+    root = float(facts.pop("score_width") or 0)
+    if root > 0:  # -1 stands for √d_head
+        facts["score_width"] = round(root**2, 6)
     return {name: fact for name, fact in facts.items() if fact}
 
 

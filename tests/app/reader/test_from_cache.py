@@ -167,7 +167,7 @@ def test_attention_alone_is_enough_and_what_needs_more_says_so(
         lambda: run.block(0, 0),
         lambda: run.save(tmp_path / "values.safetensors", values=True),
     ):
-        with pytest.raises(kvscope.CannotRun, match=r"another program computed the run\. Use kvscope\.run"):
+        with pytest.raises(kvscope.CannotRun, match=r"another program computed the run"):
             computes()
 
 
@@ -246,6 +246,8 @@ def test_arguments_that_do_not_fit_are_named(
         ),
         ({"cache": without(generated, logits=None), "logits": None, "tokens": None}, "output_logits=True"),
         ({"cache": without(generated, attentions=None), "logits": None, "tokens": None}, "no attention weights"),
+        ({"cache": without(generated, attentions=((), ())), "logits": None, "tokens": None}, "no attention weights"),
+        ({"cache": without(generated, attentions=((None,),)), "logits": None, "tokens": None}, "no attention weights"),
     ):
         with pytest.raises(kvscope.CannotRun, match=says):
             kvscope.from_cache(**{**usual, **arguments})

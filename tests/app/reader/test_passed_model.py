@@ -87,6 +87,38 @@ def test_a_model_is_copied_again_after_its_weights_changed(llama: tuple[Any, Any
         run.close()
 
 
+def test_a_model_that_computes_with_more_than_its_weights_runs_itself(llama: tuple[Any, Any]) -> None:
+    model, tokenizer = llama
+    hook = model.model.layers[0].mlp.register_forward_hook(lambda module, inputs, output: output * 0)
+    try:
+        with torch.inference_mode():
+            expected = model(tokenizer(PROMPT, return_tensors="pt").input_ids).logits[0, -1].numpy()
+        run = kvscope.run(PROMPT, model, tokenizer=tokenizer, max_new_tokens=1)
+    finally:
+        hook.remove()
+    assert "computed_by" in run.model
+    np.testing.assert_allclose(run.log.top_logits(0), expected[run.log.top_ids(0)], rtol=1e-4, atol=1e-5)
+
+
+def test_another_tokenizer_of_the_same_model_is_used(llama: tuple[Any, Any]) -> None:
+    from tokenizers.processors import TemplateProcessing
+    from transformers import PreTrainedTokenizerFast
+
+    model, tokenizer = llama
+    ends = tokenizer.eos_token
+    other = PreTrainedTokenizerFast(
+        tokenizer_object=type(tokenizer.backend_tokenizer).from_str(tokenizer.backend_tokenizer.to_str()),
+        eos_token=ends,
+    )
+    special = [(ends, tokenizer.eos_token_id)]
+    other.backend_tokenizer.post_processor = TemplateProcessing(single=f"{ends} $A", special_tokens=special)
+    with (
+        kvscope.run(PROMPT, model, tokenizer=tokenizer, max_new_tokens=1) as first,
+        kvscope.run(PROMPT, model, tokenizer=other, max_new_tokens=1) as second,
+    ):
+        assert second.prompt_length == first.prompt_length + 1
+
+
 def test_what_cannot_be_taken_over_is_named(llama: tuple[Any, Any], tmp_path: Path) -> None:
     model, tokenizer = llama
     (tmp_path / "large").mkdir()
