@@ -77,7 +77,8 @@ class Replacing:
         """Returns the other text: the source's tokens, then the step's tokens after the run's prompt."""
         source = self._encoded(switching.source, switching.chat)
         if len(source) != switching.prompt:
-            message = f"The other prompt, source, has {len(source):,} tokens and the run's {switching.prompt:,}; "
+            message = f"The other prompt (source) has {len(source):,} tokens "
+            message += f"and the run's prompt has {switching.prompt:,}; "
             message += "they must have the same number, so that each row has its counterpart."
             raise Refused("source", message, limit=switching.prompt)
         return source + ids[switching.prompt :]
