@@ -153,7 +153,7 @@ def test_the_next_step_waits_for_an_answer_once(learn: Callable[..., Lesson]) ->
 def test_a_lesson_opens_where_its_reader_was(learn: Callable[..., Lesson], server: Server) -> None:
     page = learn(BYTES - 1).page
     page.get_by_role("link", name="Lessons", exact=True).click()
-    expect(page.get_by_role("link", name=f"Continue lesson 25, step {BYTES - 1}")).to_be_visible()
+    expect(page.get_by_role("link", name=f"Continue lesson 26, step {BYTES - 1}")).to_be_visible()
     page.goto(f"{server.url}learn/{LESSON}")
     expect(page.get_by_role("button", name=f"Step {BYTES - 1}", exact=True)).to_have_attribute("aria-current", "step")
 
