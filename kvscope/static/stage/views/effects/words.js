@@ -141,7 +141,7 @@ export function comparisonSentences(facts, looks, effects, { heads, tokens, riva
   }
   if (mattersMost !== null && mattersMost !== looksMost) {
     sentences.push(
-      msg`Of the heads whose largest weight from the newest token, the first token aside, is below the median head’s, ${place(mattersMost)} has the largest KL: it gives no token but the first more than ${share(mattersMost)}. Replaced in every row, it gives a KL divergence of ${divergence(effects[mattersMost].kl)} (median head: ${divergence(facts.median)}).`,
+      msg`Of the heads whose largest weight from the newest token on any token but the first is below the median head’s, ${place(mattersMost)} has the largest KL: it gives no token but the first more than ${share(mattersMost)}. Replaced in every row, it gives a KL divergence of ${divergence(effects[mattersMost].kl)} (median head: ${divergence(facts.median)}).`,
     );
   }
   return sentences;
