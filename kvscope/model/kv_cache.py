@@ -36,6 +36,8 @@ class Sequence:
     """Whether layers with a window keep all its blocks for now, because it will be truncated."""
     near_from: int = 0
     """Index of its first block that layers with a window still have; see kvscope.model.windowed_cache."""
+    selected: int = 0
+    """Its length after `select`, if that dropped rows of layers with a window: it cannot go back before that."""
 
 
 class KVCache:

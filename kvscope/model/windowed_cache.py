@@ -77,7 +77,7 @@ class WindowedCache(KVCache):
         return there if layer in self._without else self._places.view(-1)[there]
 
     def can_fork(self, sequence: Sequence, length: int) -> bool:
-        return self._first_seen(length) >= sequence.near_from
+        return length >= sequence.selected and self._first_seen(length) >= sequence.near_from
 
     def extend(self, sequence: Sequence, count: int) -> Tensor:
         first = sequence.length
@@ -92,7 +92,7 @@ class WindowedCache(KVCache):
         if not self.can_fork(sequence, length):
             raise ValueError(f"layers with a window no longer hold what position {length} reads")
         child = super().fork(sequence, length)
-        child.near_from = min(sequence.near_from, len(child.table))
+        child.near_from, child.selected = min(sequence.near_from, len(child.table)), sequence.selected
         for block in child.table[child.near_from :]:
             self.near_refcounts[block] += 1
         return child
@@ -106,6 +106,8 @@ class WindowedCache(KVCache):
             for block in sequence.table[max(keep, sequence.near_from) :]:
                 self._let_go(block)
             sequence.near_from = min(sequence.near_from, keep)
+        if length == 0:
+            sequence.selected = 0
         super().truncate(sequence, length)
 
     def select(self, sequence: Sequence, rows: Tensor) -> None:
@@ -113,8 +115,9 @@ class WindowedCache(KVCache):
         sequences still have them.
         """
         self._drop_before(sequence, sequence.length - 1)
-        dropped = sequence.near_from * self.block_size
+        dropped, lacks = sequence.near_from * self.block_size, sequence.near_from + sequence.selected > 0
         super().select(sequence, rows)
+        sequence.selected = sequence.length if lacks else 0
         if dropped:
             places = self.places(self._with_window[0], self.slots(sequence))
             stays = (rows >= dropped).expand(len(self.by_layer), self.near.shape[2], -1)[self._with_window]
@@ -166,7 +169,7 @@ class WindowedCache(KVCache):
                 place = self._place_of[block] * self.block_size
                 self.near[:, :, :, place : place + self.block_size] = 0
             self.near_refcounts[block] += 1
-        sequence.near_from = 0
+        sequence.near_from = sequence.selected = 0
 
     def _take(self) -> int:
         block = super()._take()

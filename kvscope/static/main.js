@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { render } from "preact";
-import { kernelSource } from "./embed/kernel-source.js";
 import { isPicture } from "./embed/picture.js";
 import { embedOfSearch } from "./embed/protocol.js";
+import { loadedLater } from "./shared/log/loaded-later.js";
 import { IN_SITE, ON_DISK } from "./shared/log/root.js";
 import { createQueue, followShown } from "./shared/painting/queue.js";
 import { bootstrapOf, jsonOf } from "./shared/state/bootstrap.js";
@@ -64,7 +64,12 @@ const store = createStore({
 });
 
 const stranger = inFile || embed !== null || window.origin === "null";
-const source = inWidget ? kernelSource({ window, glossary: jsonOf("glossary"), onKernel }) : null;
+// It tells the widget's script when it listens, so that no message is missed.
+const source = inWidget
+  ? loadedLater(async () =>
+      (await import("./embed/kernel-source.js")).kernelSource({ window, glossary: jsonOf("glossary"), onKernel }),
+    )
+  : null;
 const client = clientOf(
   { settings, saved, stranger, device: device || null, source },
   {

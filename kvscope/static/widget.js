@@ -197,6 +197,7 @@ function createView(hub, model, el) {
   const frame = document.createElement("iframe");
   // It has no origin, so its scripts cannot reach the notebook.
   frame.setAttribute("sandbox", "allow-scripts allow-downloads");
+  // Not language: CSS.
   const line = "1px solid color-mix(in srgb, currentColor 25%, transparent)";
   frame.style.cssText = `display:block;box-sizing:border-box;width:100%;height:${FIRST_HEIGHT_PX}px;border:${line};border-radius:7px`;
   const hint = document.createElement("code");

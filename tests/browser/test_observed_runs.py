@@ -20,17 +20,20 @@ VIEWS = ("Model", "Layer", "Head", "Query·key", "Next token", "Cache", "Time", 
 LACKS = re.compile("another program computed")
 
 
-def attention_alone() -> kvscope.Run:
+def of_arrays(*names: str) -> kvscope.Run:
+    """A run of its attention weights and these other arrays."""
     ids = tokenizer()(PROMPT)["input_ids"]
     weights = np.tril(np.ones((2, 4, len(ids), len(ids))))
     weights /= weights.sum(-1, keepdims=True)
-    logits = np.linspace(-1, 1, 263)
-    return kvscope.from_cache({"attention": weights}, tokens=ids, logits=logits, tokenizer=tokenizer())
+    rows = np.random.default_rng(0).standard_normal((2, 4, len(ids), 8))
+    arrays = {"attention": weights, **dict.fromkeys(names, rows)}
+    return kvscope.from_cache(arrays, tokens=ids, logits=np.linspace(-1, 1, 263), tokenizer=tokenizer())
 
 
 RUNS = {
     "module": lambda: kvscope.run(PROMPT, module_of("starcoder2"), tokenizer=tokenizer(), max_new_tokens=3),
-    "attention alone": attention_alone,
+    "attention alone": of_arrays,
+    "attention, K and V": lambda: of_arrays("k", "v"),
 }
 
 
@@ -51,25 +54,20 @@ def page(file: Path, new_page: NewPage) -> Page:
     return page
 
 
-def opened(page: Page, view: str) -> None:
-    page.locator(".inspector").get_by_role("button", name=re.compile(f"^{view.split('·')[0]}")).first.click()
-    expect(page.locator(".inspector")).not_to_contain_text("Loading")
-
-
-def test_no_view_writes_out_what_is_not_there(page: Page) -> None:
-    for view in VIEWS:
-        opened(page, view)
-        assert missing_values(written_out(page)) == [], view
-
-
-def test_views_say_what_the_log_lacks_and_show_the_rest(page: Page, file: Path) -> None:
-    whole = file.stem == "module"
+def test_each_view_shows_what_is_there_and_says_what_the_log_lacks(page: Page, file: Path) -> None:
+    whole, inspector = file.stem == "module", page.locator(".inspector")
     expect(page.get_by_role("group", name="Model")).to_contain_text("Starcoder2For" if whole else "another program")
-    opened(page, "Head")
-    expect(page.locator(".matrix-cells canvas")).to_be_visible()
-    for card in ("KV cache", "Time"):
-        there = page.get_by_role("region", name=card, exact=True)
-        expect(there).to_contain_text(re.compile(r"\d") if whole else LACKS)
-    for view in ("Layer", "Effects"):
-        opened(page, view)
-        expect(page.locator(".inspector .empty")).to_contain_text("computed the run")
+    there = {"KV cache": file.stem != "attention alone", "Time": whole}
+    for card, is_there in there.items():
+        region = page.get_by_role("region", name=card, exact=True)
+        expect(region).to_contain_text(re.compile(r"\d") if is_there else LACKS)
+    for view in VIEWS:
+        inspector.get_by_role("button", name=re.compile(f"^{view.split('·')[0]}")).first.click()
+        expect(inspector).not_to_contain_text("Loading")
+        assert missing_values(written_out(page)) == [], view
+        if view == "Model":
+            expect(inspector.locator(".guess-words")).to_contain_text("After each layer" if whole else "did not return")
+        if view == "Head":
+            expect(inspector.locator(".matrix-cells canvas")).to_be_visible()
+        if view in ("Layer", "Effects"):
+            expect(inspector.locator(".empty")).to_contain_text("computed the run")

@@ -87,6 +87,18 @@ def test_rows_that_cannot_be_selected_for_want_of_blocks_change_nothing() -> Non
     assert (repr(child), cache.near_refcounts) == before
 
 
+def test_selected_rows_cannot_be_gone_back_to_without_those_that_were_dropped() -> None:
+    cache, sequence = WindowedCache(GEMMA, 8), Sequence()
+    cache.extend(sequence, 25)
+    cache.select(sequence, torch.arange(25))  # the query at 24 reads from block 1 on
+    assert [length for length in range(26) if cache.can_fork(sequence, length)] == [25]
+    cache.extend(sequence, 3)
+    cache.select(sequence, torch.arange(20, 28))
+    assert [length for length in range(9) if cache.can_fork(sequence, length)] == [8]
+    cache.release(sequence)
+    assert sequence.selected == 0
+
+
 class WindowedAllocator(Allocator):
     """With a layer of both kinds, and rows that are dropped."""
 

@@ -76,7 +76,11 @@ class Cluster:
         """End the server, and every connection to it."""
         if self._server is not None:
             self._server.send_signal(signal.SIGINT)
-            self._server.wait(120)
+            try:
+                self._server.wait(120)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
             self._server = None
 
     def kill(self) -> None:

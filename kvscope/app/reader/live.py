@@ -12,6 +12,7 @@ from kvscope.app.bodies import check
 from kvscope.app.engine.in_process import ask, computed, values_of
 from kvscope.app.reader.errors import CannotRun
 from kvscope.app.run_bodies import ChangeRun, new_id
+from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.travel.importing import Imported
 from kvscope.app.travel.words import Share
 from kvscope.model.api import Advancing, ChangedRequest, ForkRequest, Frame, Refused, RunRequest, Service
@@ -43,6 +44,14 @@ def payloads_of(service: Advancing, begun: list[Frame], on_frame: OnFrame) -> li
             raise KeyboardInterrupt
         raise CannotRun(f"The run ended before its first token: {close['error'] or close['reason']}.")
     return payloads
+
+
+def content_of(payloads: list[bytes], exact: list[bytes]) -> Imported:
+    """Returns the run as a file of it would have it. `exact`: its frames of exact values, perhaps none."""
+    values = None
+    if exact:
+        values = Values(codec.header(exact[0]).data["level"], [describe(each) for each in exact], lambda: iter(exact))
+    return Imported(Share.model_validate({}).words(), lambda: iter(payloads), values)
 
 
 class LiveModel:
@@ -127,7 +136,7 @@ class Live:
     @property
     def content(self) -> Imported:
         """The run as a file of it would have it, without exact values."""
-        return Imported(Share.model_validate({}).words(), lambda: iter(self.payloads), None)
+        return content_of(self.payloads, [])
 
     def asks(self, question: str, *arguments: Any) -> Any:
         """Returns the answer to a question of kvscope.model.service.questions about this run. Raises CannotRun."""

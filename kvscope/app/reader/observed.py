@@ -1,4 +1,4 @@
-"""Runs that another program computed: `kvscope.from_cache`, and their content."""
+"""Runs that another program computed: `kvscope.from_cache`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import Any
 
 from kvscope.app.engine.process import resolve
 from kvscope.app.reader.errors import CannotRun
+from kvscope.app.reader.live import content_of
 from kvscope.app.reader.run import Run
 from kvscope.app.run_bodies import new_id
-from kvscope.app.store.value_parts import Values, describe
-from kvscope.app.travel.importing import Imported
-from kvscope.app.travel.words import Share
 from kvscope.model.api import Refused
-from kvscope.model.log.frames import header
 
 LOG_OF = "kvscope.model.observed.caches:log_of"
 
@@ -44,11 +41,3 @@ def from_cache(
     except Refused as refused:
         raise CannotRun(str(refused)) from None
     return Run(content_of(payloads, exact))
-
-
-def content_of(payloads: list[bytes], exact: list[bytes]) -> Imported:
-    """Returns the run as a file of it would have it. `exact`: its frames of exact values, perhaps none."""
-    values = None
-    if exact:
-        values = Values(header(exact[0]).data["level"], [describe(each) for each in exact], lambda: iter(exact))
-    return Imported(Share.model_validate({}).words(), lambda: iter(payloads), values)

@@ -149,12 +149,13 @@ class Run:
         stored and the run's model is not in this process.
         """
         with _public_errors():
-            if by := self.model.get("computed_by") if not self._stores(layer) else None:
-                self.log.companded(step, layer, 0)
-                raise NotThere(f"This run has no q, k and v: {by}, which computed it, did not return them.")
-            if self._live is None or self._stores(layer):
+            by = self.model.get("computed_by")
+            if self._stores(layer) or (self._live is None and by is None):
                 return self.log.exact(step, layer)
-            live = self._at(step, layer)
+            self.log.companded(step, layer, 0)
+            if by is not None:
+                raise NotThere(f"This run has no q, k and v: {by}, which computed it, did not return them.")
+            live = self._of_model()
             (frame,) = live.values(step, [layer])
             return {name: tensor.astype("float32") for name, tensor in tensors(frame).items()}
 
@@ -223,7 +224,8 @@ class Run:
         """
         from kvscope.app.reader import effects
 
-        switching = Switching(switch, source, _id(foil), self.prompt_length, self.log.open["chat"])
+        against = None if foil is None else _id(foil)
+        switching = Switching(switch, source, against, self.prompt_length, self.log.open["chat"])
         return effects.total(self._at(step), self._step(step), of, switching)
 
     def direct(self, step: int = -1, foil: int | Token | None = None) -> dict[str, Any]:
@@ -237,7 +239,7 @@ class Run:
         """
         from kvscope.app.reader import effects
 
-        return effects.direct(self._at(step), self._step(step), _id(foil))
+        return effects.direct(self._at(step), self._step(step), None if foil is None else _id(foil))
 
     def patterns(self) -> dict[str, np.ndarray]:
         """Returns two scores of each head, float64 [layers, heads], on random tokens that are read twice, whichever the
@@ -269,7 +271,7 @@ class Run:
 
         live = self._at(step)
         with watching(on_step) as on_frame:
-            return _computed(live.branched(step, token.id if isinstance(token, Token) else token, on_frame))
+            return _computed(live.branched(step, _id(token), on_frame))
 
     def save(self, path: str | os.PathLike[str], *, values: bool | Iterable[int] = False) -> None:
         """Writes the run to a .safetensors file, which `kvscope.open` and the page open; or to an .mjs file, the script
@@ -383,7 +385,7 @@ class Run:
         return step if step >= 0 else len(self.steps) + step
 
 
-def _id(token: int | Token | None) -> int | None:
+def _id(token: int | Token) -> int:
     return token.id if isinstance(token, Token) else token
 
 

@@ -11,8 +11,7 @@ from kvscope.app.bodies import check
 from kvscope.app.engine.in_process import load
 from kvscope.app.engine.process import resolve
 from kvscope.app.reader.errors import CannotRun
-from kvscope.app.reader.live import Live, LiveModel, OnFrame, changes_of, payloads_of
-from kvscope.app.reader.observed import content_of
+from kvscope.app.reader.live import Live, LiveModel, OnFrame, changes_of, content_of, payloads_of
 from kvscope.app.reader.run import Run
 from kvscope.app.reader.watching import OnStep, show_progress, watching
 from kvscope.app.run_bodies import NewRun, new_id
@@ -53,13 +52,13 @@ def run(
     """Computes a run in this process, without a server, and returns it with its model.
 
     `model`: what `kvscope --model` accepts, a file, a folder, a hub id or a name; None is the default model, which is
-    downloaded at the first use. It may also be a causal LM of `transformers` in this process, with its `tokenizer`, if
-    its family is one that KVScope implements: its weights are copied, and computed with in float32. A model stays in
-    memory for later runs until `Run.close` of its last open run. `chat` wraps the prompt in the model's chat template.
-    `temperature` 0 chooses the most likely token; with another one the token is drawn, with `seed`, from the `top_k`
-    (0: all) most likely ones with the total probability `top_p`. `changes`: of the model's computation, as in
-    docs/frames.md under "Changed runs". `on_step` is called with the data of each step when it is complete, and
-    `widget` shows it; without both, a notebook shows the text as it grows.
+    downloaded at the first use. It may also be a causal LM of `transformers` in this process, with its `tokenizer`. Of
+    a family that KVScope implements, its weights are copied, and computed with in float32; any other one runs itself. A
+    copied or loaded model stays in memory for later runs until `Run.close` of its last open run. `chat` wraps the
+    prompt in the model's chat template. `temperature` 0 chooses the most likely token; with another one the token is
+    drawn, with `seed`, from the `top_k` (0: all) most likely ones with the total probability `top_p`. `changes`: of the
+    model's computation, as in docs/frames.md under "Changed runs". `on_step` is called with the data of each step when
+    it is complete, and `widget` shows it; without both, a notebook shows the text as it grows.
 
     Ctrl-C ends the run after the current pass; the run has the steps so far. Raises CannotRun, and KeyboardInterrupt if
     no step is complete.
@@ -99,7 +98,7 @@ def _observed(model: object, tokenizer: object, request: RunRequest, on_frame: O
     with _observing:
         try:
             service = resolve(OBSERVED)(model, tokenizer, request)
-            payloads = payloads_of(service, service.begin(), on_frame)
+            payloads = payloads_of(service, service.advance(), on_frame)
         except Refused as refused:
             raise CannotRun(str(refused)) from None
     return Run(content_of(payloads, service.exact))

@@ -8,7 +8,7 @@ without any change. If a token is left out, the position of each later token is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -23,6 +23,7 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.changes import Changes, Edit
 from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import Observer
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.settings import Site
 
@@ -146,15 +147,21 @@ def effects(
     variants = [_without(engine, ids, of, index, rows) for index in indices]
     # Below the first switched layer, all variants have the rows of the step as it was.
     layer = 0 if of == "tokens" else part_at(of, config, ids, first).layer
-    whole = [Variant(ids, engine.changes), *([] if other is None else [Variant(other, None)])]
-    beside, entering, whole_ms = _last_rows(engine, whole, enters=layer)
-    logits, _, ms = _last_rows(engine, variants, entering=(layer, [entering] * len(variants)) if layer else None)
+    entering: list[Tensor] = []
+    observers = {f"blocks.{layer}.resid_in": lambda rows: entering.append(rows.clone())} if layer else {}
+    whole, whole_ms = _last_rows(engine, [Variant(ids, engine.changes)], observers)
+    logits, ms = _last_rows(engine, variants, entering=(layer, entering * len(variants)) if layer else None)
+    beside, beside_ms = (None, 0.0) if other is None else _last_rows(engine, [Variant(other, None)])
     if foil is None:
-        foil = likeliest_but(beside[0], token)
-    base = beside[0].double().log_softmax(dim=-1)
-    own, *others = (_prediction(base, each, token, foil) for each in beside.double())
-    predictions = [_prediction(base, each, token, foil) for each in logits.double()]
-    return Effects(own, predictions, foil, others[0] if others else None, whole_ms + ms)
+        foil = likeliest_but(whole[0], token)
+    base = whole[0].double().log_softmax(dim=-1)
+
+    def predictions(of_each: Tensor) -> list[Prediction]:
+        return [_prediction(base, each, token, foil) for each in of_each.double()]
+
+    (own,) = predictions(whole)
+    beside_own = None if beside is None else predictions(beside)[0]
+    return Effects(own, predictions(logits), foil, beside_own, whole_ms + ms + beside_ms)
 
 
 def likeliest_but(logits: Tensor, token: int) -> int:
@@ -205,10 +212,13 @@ def _without(engine: Engine, ids: list[int], of: EffectOf, index: int, rows: Row
 
 
 def _last_rows(
-    engine: Engine, variants: Items[Variant], *, enters: int = 0, entering: tuple[int, list[Tensor]] | None = None
-) -> tuple[Tensor, Tensor, float]:
-    """Returns the logits of each variant's last row, [variants, V], from one pass over a new cache; the first variant's
-    rows that enter layer `enters`, [T, D]; and the pass's ms. `entering`: as of `Runner.run`.
+    engine: Engine,
+    variants: Items[Variant],
+    observers: Mapping[str, Observer] | None = None,
+    entering: tuple[int, list[Tensor]] | None = None,
+) -> tuple[Tensor, float]:
+    """Returns the logits of each variant's last row, [variants, V], from one pass over a new cache; and its ms.
+    `observers`, `entering`: as of `Runner.run`.
     """
     runner = engine.runner.beside(sum(-(-len(variant.ids) // BLOCK_SIZE) for variant in variants))
     entries = []
@@ -216,14 +226,10 @@ def _last_rows(
         sequence = Sequence()
         slots = runner.cache.extend(sequence, len(variant.ids))
         entries.append(Entry(variant.ids, 0, slots, runner.cache.slots(sequence), changes=variant.changes))
-    observed: list[Tensor] = []
-    observers = {} if entering else {f"blocks.{enters}.resid_in": observed.append}
     done = runner.run(entries, observers, entering=entering)
     rows = torch.empty_like(done.logits)
     rows[done.order] = done.logits
-    start = sum(entries[index].count for index in done.order[: done.order.index(0)])
-    enter = observed[0][start : start + entries[0].count].clone() if observed else torch.empty(0)
-    return rows, enter, done.forward_ms
+    return rows, done.forward_ms
 
 
 def _prediction(base: Tensor, logits: Tensor, token: int, foil: int) -> Prediction:

@@ -98,14 +98,13 @@ class Engine:
     ) -> Run:
         """Admits a new run over prompt `ids`. `forced`: the token that replaces the chosen one, by step.
 
-        `draft`: how tokens are guessed, for one pass to check; only
-        if neither rows nor steps are recorded. `keeping`: which rows stay in the cache after a step, None for all;
-        `apart`: each layer and KV head chooses its rows separately. `compared`: all tokens are `forced`, and each step
-        records the divergence of its distribution from the one with all rows. `owner`: the workload that reserved its
-        blocks. `among`: runs whose blocks it may share for an equal prefix; its last token is always computed.
-        `reused`: how many rows it shares or else computes first, as an evicted run did when it first began.
-        `reserved`: a sequence with the first of its rows, or none, in blocks of `owner`. `changes`: replacements of
-        values in its passes.
+        `draft`: how tokens are guessed, for one pass to check; only if neither rows nor steps are recorded. `keeping`:
+        which rows stay in the cache after a step, None for all; `apart`: each layer and KV head chooses its rows
+        separately. `compared`: all tokens are `forced`, and each step records the divergence of its distribution from
+        the one with all rows. `owner`: the workload that reserved its blocks. `among`: runs whose blocks it may share
+        for an equal prefix; its last token is always computed. `reused`: how many rows it shares or else computes
+        first, as an evicted run did when it first began. `reserved`: a sequence with the first of its rows, or none, in
+        blocks of `owner`. `changes`: replacements of values in its passes.
 
         `caching`: "kept" feeds each token once. "none" drops K and V after each step and feeds all tokens again.
         "forgotten" also drops them, but a step feeds only the newest token, at its position in the text, and that token

@@ -29,6 +29,8 @@ MOST_HEAD_DIM, MOST_WIDTH, MOST_MLP_WIDTH = 4096, 2**16, 2**18
 MOST_BLOCK_SIZE = 1024
 LONGEST_MS = 7 * 24 * 60 * 60 * 1000
 """Longest time of a step, pass or round."""
+MOST_PROMPT = 100_000
+"""Most characters of a prompt."""
 MOST_ERROR = 10_000
 """Most characters of the message of an error that ended a run."""
 
@@ -248,7 +250,7 @@ class Changed(Data):
 class ServedRequest(Data):
     """One request of a workload; times are milliseconds since its round began."""
 
-    prompt: str = Field(max_length=100_000)
+    prompt: str = Field(max_length=MOST_PROMPT)
     tokens: Places
     max_new_tokens: Place
     arrives_ms: WholeMs
@@ -266,7 +268,7 @@ class ServedRequest(Data):
 
 class Serving(Data):
     kind: Literal["serving"]
-    system: str = Field(max_length=100_000)
+    system: str = Field(max_length=MOST_PROMPT)
     requests: list[ServedRequest] = Field(min_length=1, max_length=1000)
     rounds: list[ServingSettings] = Field(min_length=1, max_length=100)
 
@@ -282,7 +284,7 @@ class Prefix(Data):
 
 class Open(FrameData):
     model: Model
-    prompt: str = Field(max_length=100_000)
+    prompt: str = Field(max_length=MOST_PROMPT)
     chat: bool
     sampling: Annotated[Sampling | None, OWN] = None
     limits: Annotated[Limits | None, OWN] = None

@@ -18,6 +18,7 @@ from torch import Tensor
 from kvscope.model.api import Refused
 from kvscope.model.engine.distribution import NotFinite
 from kvscope.model.engine.records import KVState
+from kvscope.model.linear import name_of
 from kvscope.model.log import schema
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.observed.lens import is_near
@@ -28,8 +29,6 @@ from kvscope.model.settings import Sampling
 
 MOST_OFF = 0.02
 """How far the sum of a row of attention weights may be from 1: weights in half precision are rounded."""
-MOST_PROMPT = 100_000
-"""Most characters of a prompt in a log (model.log.schema)."""
 _HOOK = re.compile(r"blocks\.(\d+)\.(.+)")
 ARRAYS = {"attention": 4, "q": 4, "k": 4, "v": 4, "residual": 3}
 """Arrays by name, with their number of axes: [layer, head, query, key], [layer, head, position, width] and [layer,
@@ -67,7 +66,7 @@ def log_of(
     )
     names = names_of(tokenizer)
     log = ObservedLog(run, info, names, chosen)
-    payloads = [log.begin(names.decode(ids[:prompt])[:MOST_PROMPT], False, ids[:prompt]).payload]
+    payloads = [log.begin(names.decode(ids[:prompt])[: schema.MOST_PROMPT], False, ids[:prompt]).payload]
     for step, observed in enumerate(passes):
         try:
             frames, _ = log.step(observed, None if chosen else ids[prompt + step])
@@ -78,11 +77,8 @@ def log_of(
 
 
 def _of_forward(outputs: Any, logits: Any) -> ObservedPass:
-    attention = attention_of(outputs.attentions, None, 0, "cache", "the forward pass")
-    rows = attention.shape[2]
-    k, v = rows_in(getattr(outputs, "past_key_values", None), range(rows), rows, len(attention)) or (None, None)
-    last = _last_logits(getattr(outputs, "logits", None) if logits is None else logits, rows)
-    return _checked(ObservedPass(0, attention, last, k=k, v=v), sinks=True)
+    given = getattr(outputs, "logits", None) if logits is None else logits
+    return _of_outputs(outputs, outputs.attentions, given, 0, None, "the forward pass")
 
 
 def _of_generate(outputs: Any, logits: Any) -> list[ObservedPass]:
@@ -97,11 +93,21 @@ def _of_generate(outputs: Any, logits: Any) -> list[ObservedPass]:
     total = outputs.attentions[0][0].shape[-1] + len(outputs.attentions) - 1
     for each, row in zip(outputs.attentions, all_logits, strict=True):
         first = passes[-1].first + passes[-1].length if passes else 0
-        attention = attention_of(each, None, first, "cache", "generate")
-        rows = range(first, first + attention.shape[2])
-        k, v = rows_in(getattr(outputs, "past_key_values", None), rows, total, len(attention)) or (None, None)
-        passes.append(_checked(ObservedPass(first, attention, _last_logits(row, None), k=k, v=v), sinks=True))
+        passes.append(_of_outputs(outputs, each, row, first, total, "generate"))
     return passes
+
+
+def _of_outputs(
+    outputs: Any, attentions: Any, logits: Any, first: int, positions: int | None, what: str
+) -> ObservedPass:
+    """Returns a pass of `outputs`, whose rows begin at position `first`. `positions`: how many the cache of the outputs
+    has read; None: those up to this pass.
+    """
+    attention = attention_of(attentions, None, first, "cache", what)
+    rows = range(first, first + attention.shape[2])
+    cached = rows_in(getattr(outputs, "past_key_values", None), rows, positions or rows.stop, len(attention))
+    k, v = cached or (None, None)
+    return _checked(ObservedPass(first, attention, _last_logits(logits, len(rows)), k=k, v=v), sinks=True)
 
 
 def _of_hooks(cache: Any, logits: Any) -> ObservedPass:
@@ -210,12 +216,12 @@ def _checked(observed: ObservedPass, *, sinks: bool) -> ObservedPass:
     return replace(observed, cache=KVState(positions, written, written // observed.length * positions, paged=None))
 
 
-def _last_logits(logits: Any, rows: int | None) -> Tensor:
+def _last_logits(logits: Any, rows: int) -> Tensor:
     """Returns the logits [V] of the newest row, from [V], [rows, V] or [1, rows, V]. Raises Refused("logits")."""
     if logits is None:
         raise Refused("logits", "logits is missing; pass those of the pass, at least of its last position.")
     tensor = _without_batch(logits, 2, "logits", "logits").detach().cpu().float()
-    if tensor.dim() == 2 and rows is not None and tensor.shape[0] not in (1, rows):
+    if tensor.dim() == 2 and tensor.shape[0] not in (1, rows):
         message = (
             f"logits are of {tensor.shape[0]} positions, and the attention of {rows}; pass those of the same pass."
         )
@@ -294,7 +300,7 @@ def _info(observed: ObservedPass, facts: dict[str, Any], cache: Any) -> dict[str
     if keys is not None:
         measured |= {"kv_heads": keys.shape[0], "head_dim": keys.shape[2]}
         facts = {
-            "dtype": str(keys.dtype)[6:],
+            "dtype": name_of(keys.dtype),
             "element_bytes": keys.element_size(),
             "windows": windows_of(cache),
         } | facts

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from kvscope.model.api import Frame, Refused, RunRequest
 from kvscope.model.checkpoint.live_model import checked
 from kvscope.model.engine.distribution import NotFinite
+from kvscope.model.linear import name_of
 from kvscope.model.observed.lens import Lens
 from kvscope.model.observed.log import ObservedLog, ObservedPass
 from kvscope.model.observed.names import ids_of, names_of
@@ -27,9 +28,9 @@ from kvscope.model.service.limits import within
 
 
 class ModuleRun:
-    """One run of a module. `frames` begins it, then `advance` computes a step at a time; it holds the module until the
-    run has ended. The module's weights are not copied; its attention implementation is "eager" during each pass, as
-    only that returns attention weights.
+    """One run of a module. `advance` computes a step at a time; it holds the module until the run has ended. The
+    module's weights are not copied; its attention implementation is "eager" during each pass, as only that returns
+    attention weights.
     """
 
     def __init__(self, model: object, tokenizer: Any, request: RunRequest) -> None:
@@ -57,12 +58,6 @@ class ModuleRun:
         self._width = 0
         self._stopped = False
 
-    def begin(self) -> list[Frame]:
-        """Computes the prefill; returns the `open` frame and those of step 0. Raises Refused for a module that does not
-        return what a log needs.
-        """
-        return self.advance()
-
     def control(self, run: str, action: str) -> str:
         """Ends the run before its next step, with the action "stop"."""
         assert action == "stop"
@@ -70,7 +65,10 @@ class ModuleRun:
         return "closed"
 
     def advance(self) -> list[Frame]:
-        """Computes the next step; returns its frames, and the last frame of a run that ends with it."""
+        """Computes the next step, at first the prefill; returns its frames, with the `open` frame before those of step
+        0, and the last frame after those of the last step. Raises Refused for a module that does not return what a log
+        needs.
+        """
         if self._stopped:
             return [self._close("stopped")]
         try:
@@ -150,7 +148,7 @@ class ModuleRun:
         parameters = list(module.parameters())
         held = Counter[str]()
         for each in parameters:
-            held[_name(each.dtype)] += each.nbytes
+            held[name_of(each.dtype)] += each.nbytes
         embedding, head = module.get_input_embeddings(), module.get_output_embeddings()
         layers, heads = observed.attention.shape[:2]
         name = str(getattr(module.config, "_name_or_path", "") or self._kind)
@@ -169,7 +167,7 @@ class ModuleRun:
         }
         if (keys := one_shape(self._cache)) is not None:
             known |= {"kv_heads": keys.shape[0], "head_dim": keys.shape[2]}
-            known |= {"dtype": _name(keys.dtype), "element_bytes": keys.element_size()}
+            known |= {"dtype": name_of(keys.dtype), "element_bytes": keys.element_size()}
         return {
             "computed_by": f"{self._kind} of transformers {version('transformers')}",
             "name": name,
@@ -199,10 +197,6 @@ def _observable(module: Any) -> Iterator[None]:
         module.train(training)
         if switches:
             module.set_attn_implementation(before)
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 def _ends(module: Any) -> list[int]:

@@ -62,16 +62,15 @@ class HashedRoom(Room):
         """Gives the requests the blocks of the next pass, and names those that it fills. Call it right before that
         pass: from then on, other requests find them.
         """
-        evicted: Counter[int] = Counter()
+        evicted: Counter[str] = Counter()
         for request in sorted(running, key=lambda each: each.joined):
             sequence, missing = self._engine.scheduler.runs[request.key].sequence, self._to_continue(request)
             for block in self._opened.grow(sequence, missing):
-                evicted[self._computed_by.pop(block).number] += 1
+                evicted[self._computed_by.pop(block).key] += 1
             request.table = list(sequence.table)
             self._name_filled(request)
-        by_number = {request.number: request for request in self._by_key.values()}
-        for number, count in evicted.items():
-            self._evicted(by_number[number], count)
+        for key, count in evicted.items():
+            self._evicted(self._by_key[key], count)
 
     def _name_filled(self, request: ServedRequest) -> None:
         run = self._engine.scheduler.runs[request.key]

@@ -7,7 +7,7 @@ import { integer } from "../shared/facts/format.js";
 import { passCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { firstTokenMs, mean, rowsOf, waitsOf } from "./measures.js";
-import { LONG } from "./prompts.js";
+import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
 
 const BUDGET = 64;
@@ -20,7 +20,6 @@ const TOKENS = { short: 48, long: 4 };
 /** Enough for the first requests to have their first token. */
 const OTHERS_ARRIVE_MS = 400;
 const SETTINGS = { at_once: 8, chunk: WHOLE, blocks: 96, draft: null, sharing: false };
-const NEVER = { cancel_ms: null, cancel_tokens: null, retry_of: null };
 
 /** An entry of the list in experiments.js. */
 export const BUDGETED = {
@@ -58,11 +57,11 @@ export const BUDGETED = {
 };
 
 function asShort(request) {
-  return { ...request, ...NEVER, arrives_ms: 0, max_new_tokens: TOKENS.short };
+  return { ...request, ...NEVER_CANCELLED, arrives_ms: 0, max_new_tokens: TOKENS.short };
 }
 
 function asLong() {
-  return { prompt: LONG, ...NEVER, arrives_ms: OTHERS_ARRIVE_MS, max_new_tokens: TOKENS.long };
+  return { prompt: LONG, ...NEVER_CANCELLED, arrives_ms: OTHERS_ARRIVE_MS, max_new_tokens: TOKENS.long };
 }
 
 /** @returns {number|null} ms; null if none of them got a second token */

@@ -7,7 +7,17 @@ import { disturbanceOfAll } from "../shared/facts/conditions.js";
 import { fixed, integer, listed, percent } from "../shared/facts/format.js";
 import { blockCount, passCount, rowCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { busyShare, doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf, tokensPerSecond } from "./measures.js";
+import {
+  busyShare,
+  doneMs,
+  longestPrompt,
+  mostBlocks,
+  preemptionsIn,
+  rowsComputed,
+  runningOf,
+  sumOf,
+  tokensPerSecond,
+} from "./measures.js";
 import { letterOf } from "./owners.js";
 import { wholeMs } from "./whole-ms.js";
 
@@ -19,16 +29,6 @@ import { wholeMs } from "./whole-ms.js";
 /** Passes with rows of the workload. */
 const served = ({ round }) => round.passes.filter(({ members }) => members.length);
 const passesOf = (side) => served(side).length;
-
-function sumOf(values) {
-  return values.reduce((sum, value) => sum + value, 0);
-}
-
-/** @returns {{times: number, rows: number}} preemptions, and rows that were computed again after them */
-function preemptionsIn({ answers }) {
-  const again = answers.flatMap(({ reads }) => reads.filter((read) => read.again).map(({ rows }) => rows));
-  return { times: sumOf(answers.map(({ preemptions }) => preemptions.length)), rows: sumOf(again) };
-}
 
 /** @returns {number} the most blocks at one time that were in the tables of several running requests */
 function mostShared({ round }) {

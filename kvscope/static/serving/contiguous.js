@@ -10,6 +10,7 @@ import { form, msg, plural } from "../shared/words/msg.js";
 import { blocksOf, sharedBlocks, wasteOver } from "./blocks.js";
 import { mostAtOnce, mostBlocks, runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
+import { NEVER_CANCELLED } from "./prompts.js";
 
 /** Numbers that the reader can change: tokens reserved for an answer, and the longest limit of a request. */
 const CHOICES = [
@@ -75,7 +76,8 @@ function withAnswers({ system, requests, settings }, chosen) {
     requests: requests.map((request, at) => ({
       ...request,
       max_new_tokens: Math.max(1, Math.round((request.max_new_tokens * chosen.answer) / longest)),
-      ...{ arrives_ms: at && OTHERS_ARRIVE_MS, cancel_ms: null, cancel_tokens: null, retry_of: null },
+      ...NEVER_CANCELLED,
+      arrives_ms: at && OTHERS_ARRIVE_MS,
     })),
     settings: { ...settings, sharing: true, reserve: false, blocks: BLOCKS, chunk: WHOLE, at_once: MOST_AT_ONCE },
   };

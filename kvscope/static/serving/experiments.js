@@ -32,7 +32,7 @@ import {
   tokensPerSecond,
 } from "./measures.js";
 import { letterOf } from "./owners.js";
-import { LONG } from "./prompts.js";
+import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { CANCEL_AND_RETRY } from "./retry.js";
 import { DRAFT_LAYERS, SPECULATION } from "./speculation.js";
 import { STREAMING } from "./streaming.js";
@@ -287,7 +287,7 @@ function withoutSharing(posted) {
 }
 
 function asksAtOnce(request) {
-  return { ...request, arrives_ms: 0, cancel_ms: null, cancel_tokens: null, retry_of: null };
+  return { ...request, ...NEVER_CANCELLED, arrives_ms: 0 };
 }
 
 /** Replaces one prompt by a long one, unless one is long already. */

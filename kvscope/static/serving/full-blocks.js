@@ -6,8 +6,8 @@
 import { integer } from "../shared/facts/format.js";
 import { blockCount, rowCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { rowsComputed } from "./measures.js";
-import { promptOf, SYSTEM } from "./prompts.js";
+import { preemptionsIn, rowsComputed, sumOf } from "./measures.js";
+import { NEVER_CANCELLED, promptOf, SYSTEM } from "./prompts.js";
 
 /** So little memory that the blocks of the three prompts do not all stay in it. */
 const SETTINGS = { at_once: 2, chunk: 128, blocks: 18, draft: null, sharing: true };
@@ -32,7 +32,7 @@ export const FULL_BLOCKS = {
     system: SYSTEM,
     requests: Array.from({ length: TIMES * PROMPTS.length }, (_, at) => ({
       ...{ prompt: PROMPTS[at % PROMPTS.length], max_new_tokens: TOKENS, arrives_ms: at * EVERY_MS },
-      ...{ cancel_ms: null, cancel_tokens: null, retry_of: null },
+      ...NEVER_CANCELLED,
     })),
     settings: { ...settings, ...SETTINGS },
   }),
@@ -48,7 +48,7 @@ export const FULL_BLOCKS = {
     { name: msg`cached blocks evicted`, of: blocksEvicted, format: integer, better: /** @type {const} */ ("less") },
     {
       name: msg`rows computed again after preemptions`,
-      of: rowsAgain,
+      of: (side) => preemptionsIn(side).rows,
       format: integer,
       better: /** @type {const} */ ("less"),
     },
@@ -60,31 +60,19 @@ function counted({ round }, wanted) {
   return events.filter(({ what }) => what === wanted);
 }
 
-function sum(values) {
-  return values.reduce((total, value) => total + value, 0);
-}
-
 /** @returns {number} also of requests that joined again after a preemption */
 function rowsFound(side) {
-  return sum(counted(side, "shared").map(({ count }) => count));
+  return sumOf(counted(side, "shared"), ({ count }) => count);
 }
 
 function blocksEvicted(side) {
-  return sum(counted(side, "evicted").map(({ count }) => count));
-}
-
-function rowsAgain({ answers }) {
-  return sum(answers.flatMap(({ reads }) => reads.filter(({ again }) => again).map(({ rows }) => rows)));
+  return sumOf(counted(side, "evicted"), ({ count }) => count);
 }
 
 function sentences(side) {
   const { name } = side;
-  const times = counted(side, "preempted").length;
-  const [found, evicted, again] = [
-    rowCount(rowsFound(side)),
-    blockCount(blocksEvicted(side)),
-    rowCount(rowsAgain(side)),
-  ];
+  const { times, rows } = preemptionsIn(side);
+  const [found, evicted, again] = [rowCount(rowsFound(side)), blockCount(blocksEvicted(side)), rowCount(rows)];
   const number = integer(times);
   return [
     msg`Round “${name}”: ${found} found in the cache, ${evicted} evicted.`,

@@ -87,8 +87,19 @@ export function rowsOf({ members }) {
   return sumOf(members, ({ rows }) => rows);
 }
 
-function sumOf(values, of) {
+/**
+ * @param {any[]} values
+ * @param {(value: any) => number} [of]
+ * @returns {number} the sum of what `of` returns of each value; without it, of the values
+ */
+export function sumOf(values, of = Number) {
   return values.reduce((sum, value) => sum + of(value), 0);
+}
+
+/** @returns {{times: number, rows: number}} preemptions, and rows that were computed again after them */
+export function preemptionsIn({ answers }) {
+  const again = answers.flatMap(({ reads }) => reads.filter((read) => read.again).map(({ rows }) => rows));
+  return { times: sumOf(answers.map(({ preemptions }) => preemptions.length)), rows: sumOf(again) };
 }
 
 /** @returns {{guessed: number, right: number}} how many tokens were guessed for these requests, and how many of them were right */

@@ -1,5 +1,8 @@
 /** The default prompts, answer lengths and arrival times. Pure. */
 
+/** Fields of a request that nobody cancels, and that repeats no other one. */
+export const NEVER_CANCELLED = { cancel_ms: null, cancel_tokens: null, retry_of: null };
+
 /** Long enough that several whole blocks of it are shared. */
 // Not language: a prompt of the model.
 export const SYSTEM =

@@ -167,7 +167,9 @@ def test_attention_alone_is_enough_and_what_needs_more_says_so(
         lambda: run.block(0, 0),
         lambda: run.save(tmp_path / "values.safetensors", values=True),
     ):
-        with pytest.raises(kvscope.CannotRun, match=r"another program computed the run"):
+        with pytest.raises(
+            kvscope.CannotRun, match=r"another program computed the run\. What it returned is in attention"
+        ):
             computes()
 
 

@@ -119,8 +119,8 @@ def test_cache_bytes_equal_the_formula_at_every_step(arch: str) -> None:
             formula = 2 * config.layers * config.kv_heads * config.head_dim * kv.positions * 4
             assert formula == sum(part.nbytes for part in tensors)
             if config.window is None:
-                reserved = len(kv.block_table) * 16 * formula // kv.positions
-                assert (kv.windowed, kv.bytes_used, kv.bytes_reserved) == (None, formula, reserved)
+                reserved = len(kv.paged.block_table) * 16 * formula // kv.positions
+                assert (kv.windowed, kv.bytes_used, kv.paged.bytes_reserved) == (None, formula, reserved)
             seen.append((kv.positions, kv.bytes_written * kv.positions // formula))
     assert seen == [(14, 14), *((position, 1) for position in range(15, 36))]
 

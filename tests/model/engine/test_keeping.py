@@ -127,7 +127,7 @@ class TestAnyModel:
         taken = steps(records, "kept")
         assert [step.kv.positions for step in taken] == [BUDGET] * STEPS
         assert {step.kv.bytes_used for step in taken} == {BUDGET * engine.cache.position_bytes}
-        assert {step.kv.bytes_reserved for step in taken} == {16 * engine.cache.position_bytes}
+        assert {step.kv.paged.bytes_reserved for step in taken} == {16 * engine.cache.position_bytes}
         assert engine.cache.free_blocks == engine.cache.blocks
 
 

@@ -78,8 +78,8 @@ class TestFork:
         records = advance_all(made)
         first = steps(records, "child")[0]
         assert (first.step, first.phase, first.position, first.kv.positions) == (5, "decode", 24, 25)
-        assert first.kv.refcounts == steps(records, "parent")[0].kv.refcounts == (2, 1)
-        mine, theirs = first.kv.block_table, parent.sequence.table
+        assert first.kv.paged.refcounts == steps(records, "parent")[0].kv.paged.refcounts == (2, 1)
+        mine, theirs = first.kv.paged.block_table, parent.sequence.table
         assert (mine[0] == theirs[0], mine[1] == theirs[1]) == (True, False)
         assert tokens(records, "parent") == text[26:]
         assert tokens(records, "child") == greedy(made.transformer, ids, 7)

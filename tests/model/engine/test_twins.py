@@ -79,7 +79,7 @@ class TestWithoutACache:
         assert taken[3].cost == cost_of(made, 16, 16) + cost_of(made, 1, 17)
         bytes_of = made.cache.position_bytes
         assert [step.kv.bytes_written for step in taken] == [rows * bytes_of for rows in (14, 15, 16, 17, 18)]
-        assert [len(step.kv.block_table) for step in taken] == [1, 1, 1, 2, 2]
+        assert [len(step.kv.paged.block_table) for step in taken] == [1, 1, 1, 2, 2]
 
     def test_nothing_of_it_stays_in_the_cache_between_steps_or_after(self) -> None:
         made = tiny_engine()

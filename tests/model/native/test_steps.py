@@ -53,7 +53,7 @@ class Counted:
 
     def __init__(self, steps: NativeSteps):
         self.steps, self.taken, self.asked = steps, 0, 0
-        self.can_apply = steps.can_apply
+        self.can_apply, self.over = steps.can_apply, steps.over
 
     def for_pass(
         self, batch: Batch, observers: Observers, changing: Changing | None, **options: Any

@@ -120,6 +120,7 @@ def of(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_of_a_question_about_a_run(made: ModelService, steps: Steps, counted: Count, name: str) -> None:
+    made.head_patterns.cache_clear()
     work = partial(getattr(made, name), *asked(name, steps, step=steps.last, **of(name)))
     count = check_pieces(counted, work, IN_ONE.get(name, PIECE_ROWS))
     assert count > 1 or name in OF_NUMBERS

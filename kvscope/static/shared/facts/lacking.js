@@ -5,7 +5,6 @@
  * @typedef {"cache"|"blocks"|"times"|"costs"|"engine"|"structure"|"scores"|"lens"} Need
  */
 
-import { isStored } from "../log/is-stored.js";
 import { msg } from "../words/msg.js";
 
 /** @type {Record<Need, (run: import("../log/run.js").Run) => boolean>} whether a log has it */
@@ -17,7 +16,8 @@ const HAS = {
   engine: ({ open }) => open.model.computed_by === undefined,
   structure: ({ open: { model } }) => model.norm !== undefined && model.d_mlp !== undefined,
   scores: ({ open, saved }) => open.model.computed_by === undefined || saved?.values?.level === "qkv",
-  lens: ({ open, saved }) => open.model.computed_by === undefined || isStored(saved, "lens"),
+  // Only the values of the last layer show whether they have it, so this is asked when they do not.
+  lens: ({ open }) => open.model.computed_by === undefined,
 };
 
 /** @type {Record<Need, (by: string) => string>} */

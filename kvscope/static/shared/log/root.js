@@ -5,7 +5,7 @@
  * A static site (docs/site.md) has the same pages as files; there the same paths lead to these files.
  */
 
-import { siteSource } from "./site-source.js";
+import { loadedLater } from "./loaded-later.js";
 
 /** The root's path with its last slash. A saved file has no server, and leaves paths unchanged. */
 const ROOT = rootOf(globalThis.document);
@@ -60,11 +60,15 @@ export function ownRunAt(path) {
 /** The data that the site's scripts have set, by their paths (app/site/build.py). */
 const DATA = "kvscopeData";
 
-const fromSite = siteSource({ load: loadScript, subtle: globalThis.crypto?.subtle });
+const fromSite =
+  IN_SITE &&
+  loadedLater(async () =>
+    (await import("./site-source.js")).siteSource({ load: loadScript, subtle: globalThis.crypto?.subtle }),
+  );
 
 /** Calls `fetch` for a path on this server. */
 export function fetchUnder(path, options = {}) {
-  return IN_SITE ? fromSite(path, options) : window.fetch(under(path), options);
+  return fromSite ? fromSite(path, options) : window.fetch(under(path), options);
 }
 
 /**

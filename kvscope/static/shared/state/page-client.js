@@ -3,7 +3,7 @@
 import { io } from "socket.io-client";
 import { createClient } from "../log/client.js";
 import { deviceSource } from "../log/device.js";
-import { fileSource } from "../log/file-source.js";
+import { loadedLater } from "../log/loaded-later.js";
 import { followPresence } from "../log/presence.js";
 import { fetchUnder, IN_SITE, under } from "../log/root.js";
 import { upload } from "../log/upload.js";
@@ -44,5 +44,7 @@ export function clientOf({ settings, saved, stranger, device = null, source = nu
 /** Reads the data inside a page that was saved as a file. */
 function fetchFromFile() {
   const [manifest, glossary] = ["manifest", "glossary"].map(jsonOf);
-  return fileSource({ manifest, glossary, textOf, subtle: window.crypto.subtle });
+  return loadedLater(async () =>
+    (await import("../log/file-source.js")).fileSource({ manifest, glossary, textOf, subtle: window.crypto.subtle }),
+  );
 }

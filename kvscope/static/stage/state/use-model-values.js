@@ -18,7 +18,7 @@ export function useModelValues({ run, readiness }, load, wanted, answer, layer) 
   const stored = isStored(run.saved, answer, layer);
   const model = stored ? "ready" : modelFor(run, readiness);
   const exact = { ...useExact(load, model === "ready" ? wanted : null), stored };
-  if (stored) return exact.status === "failed" ? { ...exact, status: "damaged" } : exact;
   if (model === "none" || isNotStored(run, exact.problem)) return { ...exact, status: "none" };
+  if (stored) return exact.status === "failed" ? { ...exact, status: "damaged" } : exact;
   return model === "ready" ? exact : { ...exact, status: "unavailable" };
 }
