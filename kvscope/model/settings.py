@@ -16,7 +16,10 @@ MAX_PROMPT_CHARS = 8192
 MAX_POSITIONS = 8192
 """Most positions of a run in a log: a bound of the format. An engine accepts fewer (model.service.longest)."""
 MAX_ASKS = 24
-MAX_ARRIVAL_MS = 60_000
+"""Most requests of a workload whose passes record each request's blocks, and that requests may join."""
+MAX_LOAD = 500
+"""Most requests of a workload."""
+MAX_ARRIVAL_MS = 3_600_000
 MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS = 512, 64
 """Most tokens of the prompt and of the answer of a workload's request."""
 MAX_KEPT = 1024
@@ -158,7 +161,7 @@ class Contiguous(Settings):
 class ServingSettings(Settings):
     """How a round of a workload is served (docs/frames.md, Serving)."""
 
-    added_later = frozenset({"budget", "prefix"})
+    added_later = frozenset({"budget", "prefix", "speed"})
 
     batching: Batching = "continuous"
     at_once: Annotated[int, Field(ge=1, le=16)] = 8
@@ -179,6 +182,7 @@ class ServingSettings(Settings):
         ),
     ] = None
     prefix: Prefix = "tokens"
+    speed: Annotated[float, Field(ge=1, le=64, description="arrival times are divided by it")] = 1.0
 
     @property
     def most_guessed(self) -> int:
@@ -255,5 +259,5 @@ class Workload(Settings):
     """The same requests in each round; each round has its own settings. `system`: the beginning of all prompts."""
 
     system: Annotated[str, Field(max_length=2000), Encodable] = ""
-    requests: list[Ask] = Field(min_length=1, max_length=MAX_ASKS)
+    requests: list[Ask] = Field(min_length=1, max_length=MAX_LOAD)
     rounds: list[ServingSettings] = Field(min_length=1, max_length=5)

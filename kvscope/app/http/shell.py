@@ -22,7 +22,7 @@ from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page_source import own_version
 from kvscope.app.travel.words import Share
 from kvscope.model.api import MAX_COMPARED
-from kvscope.model.settings import Workload
+from kvscope.model.settings import MAX_ASKS, Workload
 
 SHELL = "shell.html"
 LEFT_OUT = {"stage": ("room",)}
@@ -35,11 +35,13 @@ LIMITS = {
     "effects": limits_of(Effect),
     "workload": limits_of(Workload),
     "share": limits_of(Share),
+    "workload_states": MAX_ASKS,
     "compared_positions": MAX_COMPARED,
     "file_bytes": MAX_FILE_BYTES,
 }
 """Limits of what a page sends, from the models that check requests: least and most, by thing and member
-(static/shared/log/limits.js); the last two are numbers."""
+(static/shared/log/limits.js); the last three are numbers. `workload_states`: most requests of a workload whose passes
+record the state of each."""
 
 
 def bootstrap_of_runs(**more: Any) -> dict[str, Any]:

@@ -154,9 +154,7 @@ class LessonCheck:
         every = {name for group in ideas().values() for name in group}
         for idea in front.ideas:
             if idea not in every:
-                self._say(
-                    self._front_line("ideas"), f"ideas: there is no {idea}; lessons/ideas.toml has C1 to C{len(every)}"
-                )
+                self._say(self._front_line("ideas"), f"ideas: there is no {idea}; lessons/ideas.toml lists them")
         for need in front.needs:
             if need not in self._known.before:
                 self._say(

@@ -39,11 +39,13 @@ class Lanes:
 def lanes_of(log: Iterable[Header]) -> Lanes:
     """Returns the lanes of a workload's frames, `open` first."""
     opening, *frames = log
-    lanes = [Lane(request["prompt"], request["arrives_ms"]) for request in opening.data["study"]["requests"]]
+    study = opening.data["study"]
+    speed = study["rounds"][0].get("speed", 1)
+    lanes = [Lane(request["prompt"], request["arrives_ms"] / speed) for request in study["requests"]]
     passes, ends = 0, 0.0
     for frame in frames:
         if frame.kind == "asked":
-            lanes.append(Lane(frame.data["request"]["prompt"], frame.data["request"]["arrives_ms"]))
+            lanes.append(Lane(frame.data["request"]["prompt"], frame.data["request"]["arrives_ms"] / speed))
         if frame.data.get("round") != 0:
             continue
         if frame.kind == "pass":

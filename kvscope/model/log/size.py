@@ -66,7 +66,7 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
     """
     rounds = list(rounds)
     if len(rounds) == 1:
-        missing = MAX_ASKS - len(prompts)
+        missing = max(0, MAX_ASKS - len(prompts))
         prompts, new = [*prompts, *[MAX_WORKLOAD_PROMPT] * missing], [*new, *[MAX_WORKLOAD_TOKENS] * missing]
     size = 0
     for settings in rounds:
@@ -74,7 +74,8 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
         chunk = min(settings.chunk, settings.budget or settings.chunk)
         passes = 2 * sum(-(-prompt // chunk) + tokens for prompt, tokens in zip(prompts, new, strict=True))
         members = min(settings.at_once, len(prompts)) * (1 + settings.most_guessed) * TOKEN_BYTES
-        pass_bytes = HEADER_ROOM + len(prompts) * STATE_BYTES + members + NUMBER_BYTES * (pool + 2 * settings.blocks)
+        states = len(prompts) if len(prompts) <= MAX_ASKS else 0
+        pass_bytes = HEADER_ROOM + states * STATE_BYTES + members + NUMBER_BYTES * (pool + 2 * settings.blocks)
         pass_bytes += CACHED_BYTES * settings.blocks if settings.prefix == "blocks" else 0
         events = EVENTS_PER_REQUEST * len(prompts) * STATE_BYTES
         size += passes * min(pass_bytes, MAX_FRAME_BYTES) + events + HEADER_ROOM

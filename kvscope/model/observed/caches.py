@@ -45,6 +45,9 @@ def log_of(
         message = "tokenizer must be the one with which the tokens were made, of transformers;"
         raise Refused("tokenizer", f"{message} of a HookedTransformer it is model.tokenizer.")
     ids = None if tokens is None else _ids(tokens)
+    if any(str(name).startswith(("cross_", "encoder_", "decoder_")) for name in getattr(cache, "keys", list)()):
+        message = f"cache is a {type(cache).__name__}, of an encoder-decoder;"
+        raise Refused("cache", f"{message} pass the outputs of a decoder-only model (AutoModelForCausalLM).")
     if hasattr(cache, "sequences") and hasattr(cache, "attentions"):
         by, chosen, passes = f"transformers ({type(cache).__name__})", None, _of_generate(cache, logits)
         ids = _ids(cache.sequences) if ids is None else ids
@@ -253,9 +256,7 @@ def _tensor(array: Any, name: str, field: str) -> Tensor:
 
 
 def _ids(tokens: Any) -> list[int]:
-    tensor = _tensor(tokens, "tokens", "tokens")
-    if tensor.dim() == 2 and len(tensor) == 1:
-        tensor = tensor[0]
+    tensor = _without_batch(tokens, 1, "tokens", "tokens")
     if tensor.dim() != 1 or not len(tensor) or tensor.is_floating_point() or tensor.is_complex():
         raise Refused(
             "tokens", "tokens must be the ids of one sequence: a list, an array or a tensor of whole numbers."

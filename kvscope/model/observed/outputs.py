@@ -60,7 +60,10 @@ def causal(attention: Tensor, first: int, field: str) -> Tensor:
     if not bool(attention.isfinite().all()):
         raise Refused(field, f"{field}: the attention has a value that is not a finite number.")
     if bool(attention.triu(1 + first).any()):
-        message = f"{field}: the attention has a query that looks at later tokens. If the model is causal, {EAGER}."
+        message = (
+            f"{field}: the attention has a query that looks at later tokens. KVScope shows causal language models; "
+            f"if this is one, {EAGER}."
+        )
         raise Refused(field, message)
     return attention
 

@@ -85,8 +85,8 @@ class Round:
 
     @property
     def now_ms(self) -> int:
-        """Whole milliseconds since the round began."""
-        return int(self._now())
+        """What a request that arrives now has as `arrives_ms`."""
+        return int(self._now() * self._settings.speed)
 
     def join(self, asked: Tokenized, retry_of: int | None) -> int:
         """Adds a request that arrives now; returns its number. Raises Refused."""
@@ -161,7 +161,7 @@ class Round:
             draft=_draft(done.draft),
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
-            requests=[self._state(request) for request in self._requests],
+            requests=[] if len(self._requests) > MAX_ASKS else [self._state(request) for request in self._requests],
             pool=self._pool(),
             events=self._events_by(start_ms + done.ms),
             conditions=schema.Conditions(**conditions_record(replace(done.conditions, others=len(others)))),
@@ -223,10 +223,11 @@ class Round:
     def _arrival_of(self, request: ServedRequest) -> float | None:
         """Returns when the request arrives; None for a retry whose first attempt has not ended."""
         asked = request.asked
+        arrives_ms = asked.arrives_ms / self._settings.speed
         if asked.retry_of is None or request.state != "coming":
-            return float(asked.arrives_ms)
+            return arrives_ms
         ended = self._requests[asked.retry_of].ended_ms
-        return None if ended is None else max(float(asked.arrives_ms), ended)
+        return None if ended is None else max(arrives_ms, ended)
 
     def _is_cancelled(self, request: ServedRequest, now: float) -> bool:
         """Returns whether its client cancels it by now, by time or by number of tokens."""

@@ -71,7 +71,7 @@ class Workload:
 
     @property
     def now_ms(self) -> int:
-        """Whole milliseconds since the round began."""
+        """What a request that arrives now has as `arrives_ms`."""
         return self._round.now_ms
 
     def join(self, asked: Tokenized, retry_of: int | None) -> int:

@@ -17,6 +17,7 @@ import {
 } from "./comparisons.js";
 import { CONTIGUOUS } from "./contiguous.js";
 import { FULL_BLOCKS } from "./full-blocks.js";
+import { LOAD } from "./load.js";
 import {
   busyShare,
   doneMs,
@@ -86,13 +87,16 @@ const inPercent = (value) => percent(value, 0);
  * @property {Figure[]} figures the first is drawn
  * @property {string} [missing] what a figure without a value means
  * @property {string} [method] how its figures are counted
+ * @property {boolean} [asInForm] its rounds have the other settings of the form
+ * @property {(facts: Facts) => Object} [details] what load-result.js shows of a round
  * @property {(...sides: Side[]) => string|null} [conclusion]
  *
  * @typedef {{value: *, name: string}} Value
  *
- * @typedef {{id: string, label: string, value: number, least: number, most: number, step: number}} Choice `value`: the first
+ * @typedef {{id: string, label: string, value: number, least: number, most: number, step: number, text?: (value: number) =>
+ *   string}} Choice `value`: the first; `text`: without it, a number of tokens
  *
- * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, its name, and a value per figure
+ * @typedef {Facts & {name: string, values: (number|null)[], details?: any}} Side a round, its name, a value per figure, and `details`
  *
  * @typedef {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}} Posted
  */
@@ -267,6 +271,7 @@ export const EXPERIMENTS = [
       },
     ],
   },
+  LOAD,
 ];
 
 function oneDecimal(value) {
@@ -325,7 +330,8 @@ export function firstChoices(experiment) {
 }
 
 /**
- * Builds the request body of an experiment. Its rounds have the plain values, whatever the form says, except of the setting compared.
+ * Builds the request body of an experiment. Its rounds have the plain values, whatever the form says, except of the setting compared,
+ * or those of the form (`asInForm`).
  *
  * @param {Experiment} experiment
  * @param {Posted} posted
@@ -335,12 +341,12 @@ export function firstChoices(experiment) {
  */
 export function bodyOf(experiment, posted, layers, chosen = firstChoices(experiment)) {
   const { system, requests, settings } = experiment.prepare(posted, chosen);
-  const { setting, chosen: withChosen = (value) => value } = experiment;
+  const { setting, asInForm = false, chosen: withChosen = (value) => value } = experiment;
   return {
     system,
     requests,
     rounds: valuesOf(experiment, layers).map(({ value }) => ({
-      ...{ ...settings, ...PLAIN },
+      ...{ ...settings, ...(asInForm ? {} : PLAIN) },
       [setting]: withChosen(value, chosen),
     })),
   };

@@ -49,7 +49,8 @@ function nameOfValue({ values, nameOf }, value) {
  * @typedef {Object} Result
  * @property {import("./experiments.js").Experiment} experiment
  * @property {string} run whose log it is of
- * @property {{name: string, value: *, values: (number|null)[], others: number}[]} rounds those that are over; `values`: one per figure
+ * @property {{name: string, value: *, values: (number|null)[], others: number, details: Object|undefined}[]} rounds those that are
+ *   over; `values`: one per figure
  * @property {string[]} figures their names
  * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
  *   in all rounds; null before all are over, and where there is only one
@@ -73,11 +74,12 @@ export function resultOf(log) {
     ...each,
     name: roundName(log.study, each.round.number),
     values: experiment.figures.map(({ of }) => of(each)),
+    details: experiment.details?.(each),
   }));
   return {
     ...{ experiment, run: log.id, of: planned.length },
-    rounds: sides.map(({ name, values, round }) => ({
-      ...{ name, values, value: round.settings[experiment.setting], others: round.end.others },
+    rounds: sides.map(({ name, values, details, round }) => ({
+      ...{ name, values, details, value: round.settings[experiment.setting], others: round.end.others },
     })),
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete && !experiment.alone ? sameInAll(facts.map(({ answers }) => answers)) : null,

@@ -54,14 +54,15 @@ export class Tally {
    * @param {{arrives_ms: number}[]} requests
    */
   take(round, requests) {
-    for (let at = this.answers.length; at < requests.length; at++) this.#addRequest(requests[at], at);
+    for (let at = this.answers.length; at < requests.length; at++)
+      this.#addRequest(requests[at].arrives_ms / (round.settings.speed ?? 1), at);
     for (; this.#added < round.passes.length; this.#added++) this.#add(round.passes[this.#added]);
     if (!round.end || this.#ended) return;
     this.#ended = true;
     this.#addEvents(round.end.events, null);
   }
 
-  #addRequest({ arrives_ms: arrived }, request) {
+  #addRequest(arrived, request) {
     this.answers.push({
       ...{ request, arrived, began: null, outputs: [], rows: 0, shared: 0, end: null },
       ...{ reads: [], preemptions: [], waited: [], waits: arrived },

@@ -3,7 +3,7 @@
  */
 
 import { integer } from "../shared/facts/format.js";
-import { limitOf } from "../shared/log/limits.js";
+import { limitOf, mostStates } from "../shared/log/limits.js";
 import { msg } from "../shared/words/msg.js";
 import { BY_LAYERS, bestLayers, LOOKED_UP } from "./drafts.js";
 import { letterOf } from "./owners.js";
@@ -146,7 +146,7 @@ export const FIRST = PRESETS[0].fields();
 
 /** Whole numbers of the form: the label of each, and the member of the posted body whose bounds it has. */
 const NUMBERS = [
-  { field: "count", label: msg`Requests`, member: "requests" },
+  { field: "count", label: msg`Requests`, member: "requests", mostOf: mostStates },
   { field: "every", label: msg`Milliseconds between requests`, member: "arrives_ms" },
   ...SETTINGS.filter(({ choices }) => !choices).map(({ field, label, optional }) => ({
     ...{ field, label, member: field, optional },
@@ -157,9 +157,9 @@ const ALL_NUMBERS = [...NUMBERS, RESERVED, ...DRAFT_NUMBERS];
 
 /** @returns {{least: number, most: number}} */
 export function boundsOf(field, limits) {
-  const { member, from = 0 } = ALL_NUMBERS.find((each) => each.field === field);
+  const { member, from = 0, mostOf } = ALL_NUMBERS.find((each) => each.field === field);
   const [least, most] = limitOf(limits, "workload", member);
-  return { least: Math.max(least, from), most };
+  return { least: Math.max(least, from), most: mostOf ? mostOf(limits) : most };
 }
 
 /** @returns {string} a number of the form as it was typed */

@@ -15,6 +15,7 @@ import { Log } from "../shared/log/log.js";
  * @property {{new_tokens: number}|null} contiguous each request reserves one stretch, with space for so many tokens of an answer
  * @property {number|null} budget most rows of all requests in a pass
  * @property {"tokens"|"blocks"} prefix what requests with the same beginning share
+ * @property {number} [speed] arrival times are divided by it; 1 where it is absent
  *
  * @typedef {Object} Round
  * @property {number} number
@@ -24,7 +25,7 @@ import { Log } from "../shared/log/log.js";
  */
 
 /** Settings that older logs lack, with the values that were in force. */
-const ABSENT = { budget: null, prefix: /** @type {const} */ ("tokens") };
+const ABSENT = { budget: null, prefix: /** @type {const} */ ("tokens"), speed: 1 };
 
 export class Workload extends Log {
   /** @param {string} id */

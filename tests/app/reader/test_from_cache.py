@@ -235,6 +235,8 @@ def test_arguments_that_do_not_fit_are_named(
         ({"logits": torch.stack([logits[0], logits[0]])}, "logits is of 2 sequences"),
         ({"tokens": None}, "tokens is missing"),
         ({"tokens": ids[:, 1:]}, "tokens has .* ids, and the attention is of"),
+        ({"tokens": ids.repeat(2, 1)}, "tokens is of 2 sequences; pass one of them"),
+        ({"cache": {"cross_attentions": ids}}, "cache is a dict, of an encoder-decoder"),
         ({"tokens": "text"}, "tokens must be a tensor or an array of numbers; it is a str"),
         ({"tokens": put(ids.numpy(), (0, 0), 999)}, "tokens has the id 999"),
         ({"logits": logits[..., :260], "tokens": ids.clamp(max=200)}, "tokenizer has 263 tokens, the logits 260"),

@@ -45,7 +45,7 @@ def test_a_workloads_notes_count_passes_from_1_in_each_round_as_its_page_does(ro
     asked = {"prompt": "When do you open?", "arrives_ms": 0}
     told: dict[str, Any] = {"start_ms": 0, "ms": 1, "members": [], "events": []}
     log = [
-        Header("open", 0, "r", {"study": {"requests": [asked]}}),
+        Header("open", 0, "r", {"study": {"requests": [asked], "rounds": [{}]}}),
         *(Header("pass", at + 1, "r", told | {"number": at, "round": own}) for at, own in enumerate(rounds)),
     ]
     note = {"step": 2, "layer": None, "head": None, "text": "Look."}

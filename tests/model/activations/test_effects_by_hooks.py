@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -24,7 +25,9 @@ from tests.support.replaced_by_hooks import Hooked
 from tests.support.tiny_files import write_folder
 
 OFF = 1e-4
-PARTS = 40
+PARTS = int(os.environ.get("KVSCOPE_PARTS", "6"))
+"""Of the default model, of which each part takes seconds. docs/measurements.md has 40."""
+TINY_PARTS = 40
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", {}),
     "gpt2": ("gpt2", {}),
@@ -50,9 +53,13 @@ class Pair:
         return len(self.ids) - 1
 
     @property
+    def is_tiny(self) -> bool:
+        return len(self.hooked.layers) == 2
+
+    @property
     def reference(self) -> str:
         """Own prompts for a tiny model; for the default model those that ship with KVScope."""
-        return "in the\nthe cat" if len(self.hooked.layers) == 2 else ""
+        return "in the\nthe cat" if self.is_tiny else ""
 
     @property
     def engine(self) -> Engine:
@@ -79,9 +86,10 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return pair_of(ModelService(loaded(folder), "cpu"), model, (TEXT, OTHER))
 
 
-def some(count: int) -> list[int]:
-    """At most `PARTS` numbers of parts, spread over all."""
-    return sorted({round(at * (count - 1) / (PARTS - 1)) for at in range(PARTS)})
+def some(pair: Pair, count: int) -> list[int]:
+    """At most so many numbers of parts, spread over all `count`."""
+    most = TINY_PARTS if pair.is_tiny else PARTS
+    return sorted({round(at * (count - 1) / (most - 1)) for at in range(most)})
 
 
 def replacement(pair: Pair, of: EffectOf, layer: int, switch: Switch) -> Tensor | float:
@@ -149,7 +157,7 @@ def test_every_switch_gives_what_hooks_give(
     switching = Switching(switch, source, None, pair.prompt, False)
     known: dict[int, Tensor | float] = {}
     effects: list[float] = []
-    for index in some(count_of(of, pair.engine.transformer.config, pair.ids)):
+    for index in some(pair, count_of(of, pair.engine.transformer.config, pair.ids)):
         answer = pair.service.effects(pair.ids, token, of, index, switching)
         layer = part_at(of, pair.engine.transformer.config, pair.ids, index).layer
         if layer not in known:
@@ -188,7 +196,7 @@ def test_direct_effects_are_what_hooks_give(pair: Pair) -> None:
         weight = norm.weight.double() + (1 if "Gemma" in type(norm).__name__ else 0)
         return (row * weight / (last.square().mean() + eps).sqrt() @ readers.T).tolist()
 
-    for layer in some(config.layers):
+    for layer in some(pair, config.layers):
         assert shares.attention[layer] == pytest.approx(
             share(hooked.rows("attention", layer, pair.ids)[-1].double()), abs=OFF
         )
@@ -196,7 +204,7 @@ def test_direct_effects_are_what_hooks_give(pair: Pair) -> None:
     assert shares.embedding == pytest.approx(share(hooked.rows("embedded", 0, pair.ids)[-1].double()), abs=OFF)
     if hasattr(hooked.layers[0], "post_feedforward_layernorm"):
         return  # the heads of a model that norms its changes are judged by their sum, below
-    for index in some(config.layers * config.heads):
+    for index in some(pair, config.layers * config.heads):
         layer, at = divmod(index, config.heads)
         out = hooked.module("heads", layer).weight.double()
         columns = slice(at * config.head_dim, (at + 1) * config.head_dim)

@@ -19,7 +19,7 @@ from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.workload import Workload
-from kvscope.model.settings import Contiguous, Drafting, Kept, ServingSettings
+from kvscope.model.settings import MAX_ASKS, Contiguous, Drafting, Kept, ServingSettings
 from tests.support.served import (
     CONTINUOUS,
     Served,
@@ -58,6 +58,23 @@ def test_a_request_joins_between_two_passes_and_in_a_static_batch_waits_for_its_
     together = [[len(each.members) for each in served.of(number)] for number in (0, 1)]
     assert [max(each) for each in together] == [2, 1]
     assert served.text(1) == served.text(1, 1) == alone(requests[1])
+
+
+def test_at_twice_the_speed_the_same_requests_arrive_in_half_the_time() -> None:
+    requests = [asked(prompt(5, seed), new=3, arrives_ms=40 * seed) for seed in range(4)]
+    plain, double = (CONTINUOUS.model_copy(update={"speed": speed}) for speed in (1.0, 2.0))
+    served = serve(tiny_engine(), requests, plain, double)
+    arrivals = [event.ms for event in served.events("arrived")]
+    assert arrivals == [0, 40, 80, 120, 0, 20, 40, 60]
+    assert served.texts(4) == served.texts(4, 1) == all_alone(requests)
+
+
+def test_passes_of_a_workload_with_many_requests_have_no_state_of_each() -> None:
+    requests = [asked(prompt(5, seed), new=2) for seed in range(MAX_ASKS + 1)]
+    served = serve(tiny_engine(), requests, CONTINUOUS)
+    assert {len(each.requests) for each in served.passes} == {0}
+    assert len(served.events("done")) == len(requests)
+    assert served.texts(len(requests)) == all_alone(requests)
 
 
 def test_the_same_beginning_is_read_once_and_its_blocks_are_shared() -> None:

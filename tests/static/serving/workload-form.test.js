@@ -16,10 +16,11 @@ import { REQUESTS, SETTINGS } from "./made.js";
 
 const LIMITS = {
   workload: {
-    ...{ requests: [1, 24], prompt: [1, 8192], system: [0, 2000], max_new_tokens: [1, 64] },
+    ...{ requests: [1, 500], prompt: [1, 8192], system: [0, 2000], max_new_tokens: [1, 64] },
     ...{ arrives_ms: [0, 60_000], at_once: [1, 16], chunk: [1, 512], blocks: [1, 256], budget: [1, 8192] },
     ...{ tokens: [1, 16], layers: [0, 512], new_tokens: [1, 2048] },
   },
+  workload_states: 24,
 };
 const { draft: _draft, keep: _keep, ...POSTED } = SETTINGS;
 const problem = (fields) => parsed(fields, LIMITS).problem;

@@ -47,13 +47,13 @@ function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
     </div>
     <p class="muted">${about}</p>
     ${!framed && experiment.choices?.map((choice) => html`<${Choice} key=${choice.id} choice=${choice} value=${chosen[choice.id]} put=${(value) => setChosen({ ...chosen, [choice.id]: value })} />`)}
-    ${result && html`<${Outcome} result=${result} going=${going} />`}
+    ${result && html`<${Outcome} result=${result} going=${going} inSight=${inSight} />`}
   </section>`;
 }
 
 /** A number that the reader chooses before the rounds run. */
-function Choice({ choice: { label, least, most, step }, value, put }) {
-  const text = tokenCount(value);
+function Choice({ choice: { label, least, most, step, text: textOf = tokenCount }, value, put }) {
+  const text = textOf(value);
   return html`<label class="experiment-choice line">
     <span>${label}</span>
     <input type="range" min=${least} max=${most} step=${step} value=${value} aria-valuetext=${text} onInput=${(event) => put(Number(event.currentTarget.value))} />
@@ -89,7 +89,9 @@ function useIntoView(opened, beside) {
   return element;
 }
 
-function Outcome({ result, going }) {
+/** The figures of an experiment with `details` are above the passes of its log, where there is room for a table. */
+function Outcome({ result, going, inSight }) {
+  const wide = Boolean(result.experiment.details);
   const { conclusion, disturbed, rounds, of } = result;
   if (rounds.length < of) {
     const over = integer(rounds.length);
@@ -99,10 +101,10 @@ function Outcome({ result, going }) {
     rounds.filter((round) => round.others > 0).map((round) => msg`“${round.name}” in ${passCount(round.others)}`),
   );
   return html`<div class="outcome stack tight">
-    ${conclusion && html`<p class="experiment-text">${conclusion}</p>`}
-    <${outcomeOf(result)} result=${result} />
+    ${conclusion && !(wide && inSight) && html`<p class="experiment-text">${conclusion}</p>`}
+    ${!wide && html`<${outcomeOf(result)} result=${result} />`}
     ${result.text && html`<${SameText} text=${result.text} />`}
-    ${disturbed && html`<p class="experiment-text"><${Badge} origin="disturbed" /> ${disturbed}</p>`}
+    ${disturbed && !wide && html`<p class="experiment-text"><${Badge} origin="disturbed" /> ${disturbed}</p>`}
     ${others && html`<p class="experiment-text">${msg`Other runs used the engine during these rounds: ${others}.`}</p>`}
   </div>`;
 }

@@ -1,6 +1,7 @@
 /** The form of the page of serving, and the actions of the page. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { mostStates } from "../../shared/log/limits.js";
 import { msg } from "../../shared/words/msg.js";
 import { bodyOf } from "../experiments.js";
 import { experimentOf } from "../results.js";
@@ -31,7 +32,7 @@ export function useServing({ state, client, limits, show }) {
   // The form takes over the requests of a workload that a link opened.
   const opened = log?.study && run ? log.id : null;
   useEffect(() => {
-    if (!opened || started.current.has(opened)) return;
+    if (!opened || started.current.has(opened) || log.study.requests.length > mostStates(limits)) return;
     setFields(fieldsOf(log.study, fields));
   }, [opened, log?.study?.requests.length]);
 

@@ -14,12 +14,15 @@ import { Tally } from "../tally.js";
 import { wholeMs } from "../whole-ms.js";
 import { Happened } from "./happened.js";
 import { Join } from "./join.js";
+import { LoadResult } from "./load-result.js";
 import { Pool } from "./pool.js";
 import { ThisPass } from "./this-pass.js";
 import { Time } from "./time.js";
 import { Transport } from "./transport.js";
 
 const PARTS = [Pool, Time, ThisPass, Happened];
+/** Of a workload with many requests: its passes have no state of each, so there are no blocks and no lanes to draw. */
+const PARTS_OF_MANY = [ThisPass, Many];
 
 /**
  * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, limits: Object, framed: boolean}}
@@ -45,9 +48,20 @@ export function Watched({ playing, state, limits, framed }) {
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} state=${state} pass=${pass} playing=${playing} />
+      <${Memo} of=${LoadResult} log=${log} over=${log.rounds.filter(({ end }) => end).length} />
     </div>
-    ${PARTS.map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
+    ${(pass.requests.length ? PARTS : PARTS_OF_MANY).map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
   `;
+}
+
+function Many({ log, tally }) {
+  const [all, answered] = [log.study.requests, tally.answers.filter(({ end }) => end?.what === "done")].map(
+    ({ length }) => integer(length),
+  );
+  return html`<section class="happened stack" aria-label=${msg`Many requests`} data-names="happened">
+    <h2>${msg`${answered} of ${all} requests answered in this round`}</h2>
+    <p class="muted">${msg`With so many requests, the log has each pass and when each request arrived, joined and ended, and not the blocks of each. The result of each round is above.`}</p>
+  </section>`;
 }
 
 /** Says how the shown workload differs from the form at the top. */

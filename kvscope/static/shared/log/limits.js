@@ -15,6 +15,11 @@ export function limitOf(limits, thing, member) {
   return limits[thing]?.[member] ?? [];
 }
 
+/** @param {Object} limits  @returns {number} the most requests of a workload whose passes record the state of each */
+export function mostStates(limits) {
+  return limits.workload_states;
+}
+
 /** @returns {number|undefined} the upper bound of `limitOf` */
 export function mostOf(limits, thing, member) {
   return limitOf(limits, thing, member)[1];

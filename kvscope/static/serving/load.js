@@ -1,0 +1,233 @@
+/**
+ * The experiment on load: the same requests arrive faster and faster, at random times, until the engine cannot keep up.
+ *
+ * TTFT (time to first token) is measured from a request's arrival, waiting included. TPOT (time per output token) is the time
+ * from the first token to the last, divided by the number of tokens after the first: both as `vllm bench serve` defines them.
+ * Pure.
+ */
+
+import { disturbance } from "../shared/facts/conditions.js";
+import { fixed, integer, percent } from "../shared/facts/format.js";
+import { form, msg, plural } from "../shared/words/msg.js";
+import { doneMs, firstTokenMs, preemptionsIn, sumOf, tokensOut } from "./measures.js";
+import { NEVER_CANCELLED } from "./prompts.js";
+import { wholeMs } from "./whole-ms.js";
+
+const SPEEDS = [1, 2, 4, 8, 16];
+export const PERCENTS = [50, 95, 99];
+/** TTFT counts as longer than with little load if it is at least so many times as long. */
+const LONGER = 2;
+/** More answers per second are so many times as many; at higher rates, an engine that is full already does not reach this. */
+const MORE = 1.1;
+/** Numbers of the random sequence (Numerical Recipes, a linear congruential generator modulo 2³²). */
+const [SEED, FACTOR, ADDED, MODULUS] = [7, 1664525, 1013904223, 2 ** 32];
+
+const CHOICES = [
+  {
+    ...{ id: "requests", label: msg`Requests`, value: 24, least: 8, most: 500, step: 4 },
+    text: (value) => integer(value),
+  },
+  {
+    ...{
+      id: "gap",
+      label: msg`Between two of them at first, on average`,
+      value: 2000,
+      least: 250,
+      most: 4000,
+      step: 250,
+    },
+    text: (value) => msg`${fixed(value / 1000, 2)} s`,
+  },
+];
+
+/** An entry of the list in experiments.js. */
+export const LOAD = {
+  id: "load",
+  name: msg`Load`,
+  about: msg`Requests arrive at random times (Poisson), each with a prompt and an answer length of the form’s list. Each round sends the same ones twice as fast as the round before. At which rate does the engine no longer keep up?`,
+  setting: "speed",
+  values: SPEEDS.map((value) => ({ value, name: `${integer(value)}×` })),
+  choices: CHOICES,
+  asInForm: true,
+  prepare: withArrivals,
+  details: loadOf,
+  conclusion: kneeText,
+  figures: PERCENTS.map((share) => ({
+    name: msg`time to first token, ${integer(share)} % of requests`,
+    of: ({ answers }) => percentile(answers.map(firstTokenMs), share),
+    format: wholeMs,
+    better: /** @type {const} */ ("less"),
+    timed: true,
+  })),
+};
+
+/**
+ * @typedef {Object} Load of one round
+ * @property {number} rate requests that arrived per second
+ * @property {{ttft: number, tpot: number|null}[]} served of each request that was answered, in ms; `tpot` is null after one token
+ * @property {number} seconds until the last one was answered
+ * @property {number} tokens of all answers
+ * @property {number} queue most requests that waited at the same time
+ * @property {number} full share of the passes in which as many requests were served as may be
+ * @property {{blocks: number, budget: number}} waits requests that waited for blocks, and for the budget of a pass
+ * @property {{times: number, rows: number}} preempted
+ */
+
+/** @returns {number[]} `count` numbers from 0 to 1, the same at every call */
+function randoms(count) {
+  let last = SEED;
+  return Array.from({ length: count }, () => {
+    last = (FACTOR * last + ADDED) % MODULUS;
+    return last / MODULUS;
+  });
+}
+
+/**
+ * Draws each request from the form's, and its arrival: the times between arrivals are exponentially distributed.
+ *
+ * @param {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}} posted
+ * @param {Object<string, number>} chosen
+ */
+function withArrivals({ system, requests, settings }, { requests: count, gap }) {
+  const [drawn, gaps] = [randoms(2 * count).slice(count), randoms(count)];
+  let arrives = 0;
+  const sent = drawn.map((share, at) => {
+    if (at > 0) arrives += -Math.log(1 - gaps[at]) * gap;
+    const { prompt, max_new_tokens } = requests[Math.floor(share * requests.length)];
+    return { prompt, max_new_tokens, ...NEVER_CANCELLED, arrives_ms: Math.round(arrives) };
+  });
+  return { system, requests: sent, settings };
+}
+
+/**
+ * @param {(number|null)[]} values
+ * @param {number} share in percent
+ * @returns {number|null} the smallest value that at least this share of them do not exceed (nearest rank); null if there are none
+ */
+export function percentile(values, share) {
+  const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
+  return sorted[Math.ceil((share / 100) * sorted.length) - 1] ?? null;
+}
+
+/** @param {Omit<import("./comparisons.js").Side, "name">} facts @returns {Load} */
+function loadOf({ round, answers, requests }) {
+  const arrivals = answers.map(({ arrived }) => arrived);
+  const over = (Math.max(...arrivals) - Math.min(...arrivals)) / 1000;
+  const passes = round.passes.filter(({ members }) => members.length);
+  const full = passes.filter(({ members }) => members.length >= round.settings.at_once);
+  return {
+    rate: over ? (requests.length - 1) / over : Number.POSITIVE_INFINITY,
+    served: answers.filter(({ end }) => end?.what === "done").map(timesOf),
+    seconds: (doneMs(round) ?? 0) / 1000,
+    tokens: sumOf(passes, tokensOut),
+    queue: longestQueue(answers),
+    full: passes.length ? full.length / passes.length : 0,
+    waits: { blocks: waitsFor(round, "blocks"), budget: waitsFor(round, "budget") },
+    preempted: preemptionsIn({ answers }),
+  };
+}
+
+function timesOf(answer) {
+  const { outputs } = answer;
+  const later = outputs.length - 1;
+  return { ttft: firstTokenMs(answer), tpot: later ? (outputs[later].ms - outputs[0].ms) / later : null };
+}
+
+/** @returns {number} the most requests that waited to join a pass at the same time */
+function longestQueue(answers) {
+  const changes = answers.flatMap(({ waited }) =>
+    waited.flatMap(({ from, to }) => [
+      [from, 1],
+      [to, -1],
+    ]),
+  );
+  // At the same time, those that leave come first.
+  changes.sort(([one, a], [other, b]) => one - other || a - b);
+  let [now, most] = [0, 0];
+  for (const [, by] of changes) {
+    now += by;
+    most = Math.max(most, now);
+  }
+  return most;
+}
+
+function waitsFor({ passes }, why) {
+  const waited = passes.flatMap(({ events }) => events.filter((event) => event.what === "waits" && event.why === why));
+  return new Set(waited.map(({ request }) => request)).size;
+}
+
+/**
+ * @param {{served: Load["served"], seconds: number}} load
+ * @param {{ttft: number, tpot: number}} objective in ms
+ * @returns {number} requests per second that were answered within the objective (goodput)
+ */
+export function goodput({ served, seconds }, objective) {
+  const good = served.filter(({ ttft, tpot }) => ttft <= objective.ttft && (tpot ?? 0) <= objective.tpot);
+  return answered({ served: good, seconds });
+}
+
+/** @param {{served: Object[], seconds: number}} load @returns {number} answers per second */
+export const answered = ({ served, seconds }) => (seconds ? served.length / seconds : 0);
+
+/** @returns {string} requests per second */
+export const rateText = (rate) => (Number.isFinite(rate) ? fixed(rate, rate < 10 ? 1 : 0) : "∞");
+
+/**
+ * Names the first rate at which the slowest 5 % wait much longer for their first token than at the lowest rate, and what the log
+ * counts there.
+ *
+ * @param {...import("./comparisons.js").Side & {details?: any}} sides from the lowest rate to the highest
+ */
+function kneeText(...sides) {
+  const [lowest, ...others] = sides.map(({ details }) => details);
+  if (others.every((load) => answered(load) < MORE * answered(lowest))) {
+    const [rate, answers] = [lowest.rate, answered(lowest)].map(rateText);
+    return msg`At ${rate} requests per second, the lowest rate, the engine was full already: it answered ${answers} per second, and hardly more at higher rates. Send them with more time between two.`;
+  }
+  const slow = sides.map(({ answers }) => percentile(answers.map(firstTokenMs), 95));
+  const at = slow.findIndex((ms) => ms !== null && slow[0] !== null && ms >= LONGER * slow[0]);
+  if (at < 0)
+    return msg`The engine kept up at every rate: 95 % of the requests got their first token in less than ${LONGER} × the time of the lowest rate. Send them with less time between two.`;
+  const [before, after] = [sides[at - 1], sides[at]].map(({ details }) => rateText(details.rate));
+  const [first, then] = [slow[0], slow[at]].map(wholeMs);
+  return [
+    msg`The knee is between ${before} and ${after} requests per second: 95 % of the requests got their first token within ${then}, at the lowest rate within ${first}.`,
+    countedText(sides[at].details),
+    disturbedPasses(sides),
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** @returns {string} "" if nothing disturbed a pass */
+function disturbedPasses(sides) {
+  const passes = sides.flatMap(({ round }) => round.passes);
+  const disturbed = passes.filter((pass) => disturbance(pass) !== null);
+  const [count, of] = [disturbed, passes].map(({ length }) => integer(length));
+  return disturbed.length
+    ? msg`Other work on the machine disturbed ${count} of all ${of} passes, so that a second sweep may find other times.`
+    : "";
+}
+
+/** @param {Load} load */
+function countedText({ full, queue, waits, preempted }) {
+  const share = percent(full, 0);
+  return [
+    msg`In that round the batch was full in ${share} of the passes.`,
+    plural(
+      queue,
+      form`At most ${queue} request waited at the same time.`,
+      form`At most ${queue} requests waited at the same time.`,
+    ),
+    waits.blocks
+      ? plural(
+          waits.blocks,
+          form`${waits.blocks} request waited for free blocks.`,
+          form`${waits.blocks} requests waited for free blocks.`,
+        )
+      : msg`No request waited for free blocks.`,
+    preempted.times && msg`Preemptions: ${preempted.times}.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}

@@ -1,0 +1,84 @@
+/** The experiment on load, round by round: how long requests waited at each rate, and how many met an objective. */
+
+import { html } from "htm/preact";
+import { useMemo, useState } from "preact/hooks";
+import { fixed, integer, percent } from "../../shared/facts/format.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { Chart } from "../../shared/ui/chart.js";
+import { Table } from "../../shared/ui/table.js";
+import { msg } from "../../shared/words/msg.js";
+import { answered, goodput, PERCENTS, percentile, rateText } from "../load.js";
+import { resultOf } from "../results.js";
+import { wholeMs } from "../whole-ms.js";
+
+const FIRST_OBJECTIVE = { ttft: 2000, tpot: 200 };
+const OBJECTIVES = [
+  { id: "ttft", label: msg`First token within`, least: 100, most: 10_000, step: 100 },
+  { id: "tpot", label: msg`then a token each`, least: 10, most: 1000, step: 10 },
+];
+const TONES = ["output", "computed", "plain"];
+
+/** @param {{log: import("../workload-log.js").Workload, over: number}} props `over`: how many rounds are over */
+export function LoadResult({ log, over }) {
+  const result = useMemo(() => (over > 0 && log.rounds.length > 1 ? resultOf(log) : null), [log, over]);
+  return result?.experiment.details ? html`<${Rounds} result=${result} />` : null;
+}
+
+function Rounds({ result: { rounds, experiment, conclusion, disturbed, of } }) {
+  const [objective, setObjective] = useState(FIRST_OBJECTIVE);
+  const loads = rounds.map(({ details }) => details);
+  const series = useMemo(
+    () =>
+      PERCENTS.map((share, at) => ({
+        ...{ name: `${integer(share)} %`, kind: /** @type {const} */ ("line"), tone: TONES[at], thin: at > 0 },
+        points: rounds.map(({ values }, round) => ({ x: round, y: values[at] })).filter(({ y }) => y !== null),
+      })),
+    [rounds],
+  );
+  const [format] = experiment.figures.map((figure) => figure.format);
+  return html`<section class="load" aria-label=${msg`Result of the load`} data-names="experiment-load">
+    <div class="stack tight">
+      <h2>${msg`Time to first token at each rate`} <${Badge} origin=${disturbed ? "disturbed" : "measured"} /></h2>
+      ${conclusion && html`<p>${conclusion}</p>`}
+      ${loads.length < of && html`<p class="muted">${msg`Rounds over: ${loads.length} of ${of}.`}</p>`}
+      <${Chart} label=${msg`Time to first token of 50, 95 and 99 % of the requests, by requests per second`} height=${210} series=${series}
+        x=${{ name: msg`requests per second`, format: (round) => rateText(loads[round].rate) }} y=${{ name: msg`within`, format: wholeMs, exact: format }} />
+    </div>
+    <div class="stack tight">
+      <div class="load-objective line wide">${OBJECTIVES.map(
+        (each) =>
+          html`<${Objective} key=${each.id} ...${each} value=${objective[each.id]} put=${(value) => setObjective({ ...objective, [each.id]: value })} />`,
+      )}</div>
+      <${Table} name=${msg`Rounds of the load`} columns=${[{ words: true, head: msg`requests per second` }, ...loads.map(({ rate }) => ({ head: rateText(rate) }))]} rows=${rowsOf(loads, objective)} />
+      <p class="muted">${msg`TTFT: from the arrival to the first token. TPOT: from the first token to the last, per token after the first. Goodput: answers per second within both limits.`}</p>
+    </div>
+  </section>`;
+}
+
+function Objective({ label, least, most, step, value, put }) {
+  const text = wholeMs(value);
+  return html`<label class="line">
+    <span class="muted">${label}</span>
+    <input type="range" min=${least} max=${most} step=${step} value=${value} aria-valuetext=${text} onInput=${(event) => put(Number(event.currentTarget.value))} />
+    <b class="number">${text}</b>
+  </label>`;
+}
+
+/** @param {import("../load.js").Load[]} loads */
+function rowsOf(loads, objective) {
+  const row = (head, of) => ({ key: head, head, cells: loads.map(of) });
+  const ms = (value) => (value === null ? "–" : wholeMs(value));
+  const times = (name, of) =>
+    PERCENTS.map((share) => row(`${name}, ${integer(share)} %`, ({ served }) => ms(percentile(served.map(of), share))));
+  return [
+    row(msg`goodput per second`, (load) => fixed(goodput(load, objective), 1)),
+    row(msg`answers per second`, (load) => fixed(answered(load), 1)),
+    row(msg`tokens per second`, ({ tokens, seconds }) => (seconds ? fixed(tokens / seconds, 0) : "–")),
+    ...times("TTFT", ({ ttft }) => ttft),
+    ...times("TPOT", ({ tpot }) => tpot),
+    row(msg`waiting at the same time, at most`, ({ queue }) => integer(queue)),
+    row(msg`passes with a full batch`, ({ full }) => percent(full, 0)),
+    row(msg`requests that waited for blocks`, ({ waits }) => integer(waits.blocks)),
+    row(msg`preemptions`, ({ preempted }) => integer(preempted.times)),
+  ];
+}
