@@ -50,6 +50,26 @@ class Served:
                     found[member["request"]].append(member["token"]["id"])
         return found
 
+    def rows(self, round_: int) -> list[int]:
+        """How many rows were computed of each request in a round."""
+        found = [0] * len(self.requests)
+        for made in self.passes:
+            for member in made["members"]:
+                found[member["request"]] += member["rows"] if made["round"] == round_ else 0
+        return found
+
+    def first_token_ms(self, round_: int) -> list[float]:
+        """From the arrival of each request in a round to the end of the pass that chose its first token."""
+        arrived, first = {}, {}
+        for made in self.passes:
+            if made["round"] != round_:
+                continue
+            arrived |= {each["request"]: each["ms"] for each in made["events"] if each["what"] == "arrived"}
+            for member in made["members"]:
+                if member["token"]:
+                    first.setdefault(member["request"], made["start_ms"] + made["ms"])
+        return [ms - arrived[request] for request, ms in first.items()]
+
 
 def read(server: Server, run: str) -> Served:
     """The log of a workload, once it is over."""
@@ -243,6 +263,35 @@ def test_reserved_stretches_are_compared_with_blocks_and_what_the_reader_chose_i
     empty = round(100 * slots["empty"] / (slots["empty"] + slots["filled"]))
     expect(region(page, "Memory")).to_contain_text(f"{empty} % empty".replace(" ", "\u2009", 1))
     expect(region(page, "Memory")).to_contain_text("reserved, holds no token")
+
+
+def test_a_load_of_many_requests_is_counted_as_its_log_says_and_an_agents_prompts_part_where_they_differ(
+    serving: NewPage, server: Server
+) -> None:
+    asked = [{"prompt": PROMPTS[at % 3], "max_new_tokens": 1, "arrives_ms": 40 * at} for at in range(26)]
+    rounds = [{**SETTINGS, "speed": speed} for speed in (1.0, 8.0)]
+    log = read(server, server.derived_run("workloads", system=SYSTEM, requests=asked, rounds=rounds))
+    assert not any(each["requests"] for each in log.passes)
+    page = serving(f"serving?run={log.run}", **DESKTOP)
+    result = region(page, "Result of the load")
+    expect(result).to_contain_text("requests per second")
+    waits = sorted(log.first_token_ms(1))
+    for share, place in ((50, 12), (95, 24), (99, 25)):
+        row = result.get_by_role("row", name=re.compile(f"^TTFT, {share}\\s%"))
+        expect(row).to_contain_text(f"{waits[place]:,.0f} ms")
+    expect(page.get_by_role("heading", name="26 of 26 requests answered in this round")).to_be_visible()
+    card = region(page, "An agent’s conversation")
+    card.get_by_role("button", name="Try An agent").click()
+    expect(card).to_contain_text("Same text: yes, 16 of 16", timeout=ENDED_MS)
+    table = region(page, "Result of the agents").get_by_role("table", name="Agents")
+    agents = read(server, run_of(page))
+    rows = agents.rows(0)
+    for at, name in enumerate(("only appends", "drops earlier thinking", "lists its tools", "begins with the time")):
+        # As if the cache were empty at first: what agents have in common, the chat template, may be there already.
+        computed = agents.requests[4 * at]["tokens"] + sum(rows[4 * at + 1 : 4 * at + 4])
+        expect(table.get_by_role("row", name=re.compile(f"^{name}")).get_by_role("cell").nth(1)).to_have_text(
+            f"{computed:,}"
+        )
 
 
 def test_with_little_memory_a_request_is_preempted_and_computed_again(serving: NewPage, server: Server) -> None:

@@ -16,6 +16,7 @@ import {
   sharingResult,
 } from "./comparisons.js";
 import { CONTIGUOUS } from "./contiguous.js";
+import { CONVERSATION } from "./conversation.js";
 import { FULL_BLOCKS } from "./full-blocks.js";
 import { LOAD } from "./load.js";
 import {
@@ -88,7 +89,7 @@ const inPercent = (value) => percent(value, 0);
  * @property {string} [missing] what a figure without a value means
  * @property {string} [method] how its figures are counted
  * @property {boolean} [asInForm] its rounds have the other settings of the form
- * @property {(facts: Facts) => Object} [details] what load-result.js shows of a round
+ * @property {(facts: Facts) => Object} [details] what wide-result.js shows of a round
  * @property {(...sides: Side[]) => string|null} [conclusion]
  *
  * @typedef {{value: *, name: string}} Value
@@ -190,6 +191,7 @@ export const EXPERIMENTS = [
     ],
   },
   FULL_BLOCKS,
+  CONVERSATION,
   {
     id: "reserve",
     name: msg`Paged memory`,

@@ -70,6 +70,8 @@ export const LOAD = {
  * @property {number} queue most requests that waited at the same time
  * @property {number} full share of the passes in which as many requests were served as may be
  * @property {{blocks: number, budget: number}} waits requests that waited for blocks, and for the budget of a pass
+ * @property {number} refused requests that need more blocks than there are
+ * @property {number} found share of the tokens of all prompts that were in the cache
  * @property {{times: number, rows: number}} preempted
  */
 
@@ -122,7 +124,9 @@ function loadOf({ round, answers, requests }) {
     tokens: sumOf(passes, tokensOut),
     queue: longestQueue(answers),
     full: passes.length ? full.length / passes.length : 0,
-    waits: { blocks: waitsFor(round, "blocks"), budget: waitsFor(round, "budget") },
+    waits: { blocks: waitsFor(round, ["blocks", "stretch"]), budget: waitsFor(round, ["budget"]) },
+    refused: answers.filter(({ end }) => end?.what === "refused").length,
+    found: sumOf(answers, ({ shared }) => shared) / sumOf(requests, ({ tokens }) => tokens),
     preempted: preemptionsIn({ answers }),
   };
 }
@@ -151,8 +155,10 @@ function longestQueue(answers) {
   return most;
 }
 
-function waitsFor({ passes }, why) {
-  const waited = passes.flatMap(({ events }) => events.filter((event) => event.what === "waits" && event.why === why));
+function waitsFor({ passes }, reasons) {
+  const waited = passes.flatMap(({ events }) =>
+    events.filter(({ what, why }) => what === "waits" && reasons.includes(why)),
+  );
   return new Set(waited.map(({ request }) => request)).size;
 }
 
@@ -170,7 +176,7 @@ export function goodput({ served, seconds }, objective) {
 export const answered = ({ served, seconds }) => (seconds ? served.length / seconds : 0);
 
 /** @returns {string} requests per second */
-export const rateText = (rate) => (Number.isFinite(rate) ? fixed(rate, rate < 10 ? 1 : 0) : "∞");
+export const rateText = (rate) => (Number.isFinite(rate) ? fixed(rate, rate < 1 ? 2 : rate < 10 ? 1 : 0) : "∞");
 
 /**
  * Names the first rate at which the slowest 5 % wait much longer for their first token than at the lowest rate, and what the log
@@ -180,14 +186,16 @@ export const rateText = (rate) => (Number.isFinite(rate) ? fixed(rate, rate < 10
  */
 function kneeText(...sides) {
   const [lowest, ...others] = sides.map(({ details }) => details);
-  if (others.every((load) => answered(load) < MORE * answered(lowest))) {
+  if (sides.some(({ details }) => !details.served.length))
+    return msg`In a round, no request was answered: each needs more blocks than there are.`;
+  if (isLimited(lowest) && others.every((load) => answered(load) < MORE * answered(lowest))) {
     const [rate, answers] = [lowest.rate, answered(lowest)].map(rateText);
     return msg`At ${rate} requests per second, the lowest rate, the engine was full already: it answered ${answers} per second, and hardly more at higher rates. Send them with more time between two.`;
   }
   const slow = sides.map(({ answers }) => percentile(answers.map(firstTokenMs), 95));
-  const at = slow.findIndex((ms) => ms !== null && slow[0] !== null && ms >= LONGER * slow[0]);
+  const at = slow.findIndex((ms, round) => ms >= LONGER * slow[0] && isLimited(sides[round].details));
   if (at < 0)
-    return msg`The engine kept up at every rate: 95 % of the requests got their first token in less than ${LONGER} × the time of the lowest rate. Send them with less time between two.`;
+    return msg`No knee: at every rate 95 % of the requests got their first token in less than ${LONGER} × the time of the lowest rate, or no limit kept them from a pass. Send them with less time between two.`;
   const [before, after] = [sides[at - 1], sides[at]].map(({ details }) => rateText(details.rate));
   const [first, then] = [slow[0], slow[at]].map(wholeMs);
   return [
@@ -205,8 +213,13 @@ function disturbedPasses(sides) {
   const disturbed = passes.filter((pass) => disturbance(pass) !== null);
   const [count, of] = [disturbed, passes].map(({ length }) => integer(length));
   return disturbed.length
-    ? msg`Other work on the machine disturbed ${count} of all ${of} passes, so that a second sweep may find other times.`
+    ? msg`Other work or other runs disturbed ${count} of all ${of} passes, so that a second sweep may find other times.`
     : "";
+}
+
+/** @returns {boolean} whether a limit kept a request from a pass: places in the batch, blocks, or rows of a pass */
+function isLimited({ full, waits }) {
+  return full > 0 || waits.blocks > 0 || waits.budget > 0;
 }
 
 /** @param {Load} load */
@@ -226,6 +239,7 @@ function countedText({ full, queue, waits, preempted }) {
           form`${waits.blocks} requests waited for free blocks.`,
         )
       : msg`No request waited for free blocks.`,
+    waits.budget && msg`Requests that waited for the token budget of a pass: ${waits.budget}.`,
     preempted.times && msg`Preemptions: ${preempted.times}.`,
   ]
     .filter(Boolean)

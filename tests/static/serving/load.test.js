@@ -65,7 +65,13 @@ test("the knee is where the slowest requests wait twice as long, and the page sa
 });
 
 test("without a knee, the page says whether the rates were too low or too high", () => {
-  assert.match(LOAD.conclusion(side(1, 200, 10), side(2, 210, 5)), /kept up at every rate/);
+  assert.match(LOAD.conclusion(side(1, 200, 10), side(2, 210, 5)), /^No knee: at every rate/);
+  const free = { full: 0, queue: 0 };
+  assert.match(LOAD.conclusion(side(1, 200, 10, free), side(2, 900, 5, free)), /^No knee/, "no limit was reached");
+  assert.match(
+    LOAD.conclusion(side(1, 200, 10, { served: [] }), side(2, 9, 5)),
+    /^In a round, no request was answered/,
+  );
   assert.match(
     LOAD.conclusion(side(4, 2000, 5), side(8, 5000, 5)),
     /^At 4.0 requests per second, the lowest rate, .* answered 2.0 per/,

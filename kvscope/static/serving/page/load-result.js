@@ -8,24 +8,19 @@ import { Chart } from "../../shared/ui/chart.js";
 import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
 import { answered, goodput, PERCENTS, percentile, rateText } from "../load.js";
-import { resultOf } from "../results.js";
 import { wholeMs } from "../whole-ms.js";
 
 const FIRST_OBJECTIVE = { ttft: 2000, tpot: 200 };
 const OBJECTIVES = [
   { id: "ttft", label: msg`First token within`, least: 100, most: 10_000, step: 100 },
-  { id: "tpot", label: msg`then a token each`, least: 10, most: 1000, step: 10 },
+  { id: "tpot", label: msg`then per token, on average,`, least: 10, most: 1000, step: 10 },
 ];
 const TONES = ["output", "computed", "plain"];
 
-/** @param {{log: import("../workload-log.js").Workload, over: number}} props `over`: how many rounds are over */
-export function LoadResult({ log, over }) {
-  const result = useMemo(() => (over > 0 && log.rounds.length > 1 ? resultOf(log) : null), [log, over]);
-  return result?.experiment.details ? html`<${Rounds} result=${result} />` : null;
-}
-
-function Rounds({ result: { rounds, experiment, conclusion, disturbed, of } }) {
+/** @param {{result: import("../results.js").Result, log: import("../workload-log.js").Workload}} props */
+export function LoadResult({ result: { rounds, experiment, conclusion, disturbed, of }, log }) {
   const [objective, setObjective] = useState(FIRST_OBJECTIVE);
+  const sent = log.study.requests.length;
   const loads = rounds.map(({ details }) => details);
   const series = useMemo(
     () =>
@@ -49,8 +44,8 @@ function Rounds({ result: { rounds, experiment, conclusion, disturbed, of } }) {
         (each) =>
           html`<${Objective} key=${each.id} ...${each} value=${objective[each.id]} put=${(value) => setObjective({ ...objective, [each.id]: value })} />`,
       )}</div>
-      <${Table} name=${msg`Rounds of the load`} columns=${[{ words: true, head: msg`requests per second` }, ...loads.map(({ rate }) => ({ head: rateText(rate) }))]} rows=${rowsOf(loads, objective)} />
-      <p class="muted">${msg`TTFT: from the arrival to the first token. TPOT: from the first token to the last, per token after the first. Goodput: answers per second within both limits.`}</p>
+      <${Table} name=${msg`Rounds of the load`} columns=${[{ words: true, head: msg`requests per second` }, ...loads.map(({ rate }) => ({ head: rateText(rate) }))]} rows=${rowsOf(loads, objective, sent)} />
+      <p class="muted">${msg`TTFT: from the arrival to the first token. TPOT: from the first token to the last, per token after the first. Goodput: answers per second within both limits. Rates are counted until the last answer ends. Of fewer than 100 requests, 99 % is the slowest one.`}</p>
     </div>
   </section>`;
 }
@@ -65,20 +60,24 @@ function Objective({ label, least, most, step, value, put }) {
 }
 
 /** @param {import("../load.js").Load[]} loads */
-function rowsOf(loads, objective) {
+function rowsOf(loads, objective, sent) {
   const row = (head, of) => ({ key: head, head, cells: loads.map(of) });
   const ms = (value) => (value === null ? "–" : wholeMs(value));
   const times = (name, of) =>
     PERCENTS.map((share) => row(`${name}, ${integer(share)} %`, ({ served }) => ms(percentile(served.map(of), share))));
   return [
-    row(msg`goodput per second`, (load) => fixed(goodput(load, objective), 1)),
-    row(msg`answers per second`, (load) => fixed(answered(load), 1)),
+    row(msg`goodput per second`, (load) => rateText(goodput(load, objective))),
+    row(msg`of the requests`, (load) => percent((goodput(load, objective) * load.seconds) / sent, 0)),
+    row(msg`answers per second`, (load) => rateText(answered(load))),
     row(msg`tokens per second`, ({ tokens, seconds }) => (seconds ? fixed(tokens / seconds, 0) : "–")),
     ...times("TTFT", ({ ttft }) => ttft),
     ...times("TPOT", ({ tpot }) => tpot),
     row(msg`waiting at the same time, at most`, ({ queue }) => integer(queue)),
     row(msg`passes with a full batch`, ({ full }) => percent(full, 0)),
     row(msg`requests that waited for blocks`, ({ waits }) => integer(waits.blocks)),
+    row(msg`requests that waited for the token budget`, ({ waits }) => integer(waits.budget)),
+    row(msg`prompt tokens in the cache`, ({ found }) => percent(found, 0)),
+    row(msg`requests refused`, ({ refused }) => integer(refused)),
     row(msg`preemptions`, ({ preempted }) => integer(preempted.times)),
   ];
 }

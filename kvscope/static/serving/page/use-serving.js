@@ -32,7 +32,8 @@ export function useServing({ state, client, limits, show }) {
   // The form takes over the requests of a workload that a link opened.
   const opened = log?.study && run ? log.id : null;
   useEffect(() => {
-    if (!opened || started.current.has(opened) || log.study.requests.length > mostStates(limits)) return;
+    if (!opened || started.current.has(opened) || experimentOf(log.study)?.details) return;
+    if (log.study.requests.length > mostStates(limits)) return;
     setFields(fieldsOf(log.study, fields));
   }, [opened, log?.study?.requests.length]);
 

@@ -14,11 +14,11 @@ import { Tally } from "../tally.js";
 import { wholeMs } from "../whole-ms.js";
 import { Happened } from "./happened.js";
 import { Join } from "./join.js";
-import { LoadResult } from "./load-result.js";
 import { Pool } from "./pool.js";
 import { ThisPass } from "./this-pass.js";
 import { Time } from "./time.js";
 import { Transport } from "./transport.js";
+import { WideResult } from "./wide-result.js";
 
 const PARTS = [Pool, Time, ThisPass, Happened];
 /** Of a workload with many requests: its passes have no state of each, so there are no blocks and no lanes to draw. */
@@ -48,7 +48,7 @@ export function Watched({ playing, state, limits, framed }) {
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} state=${state} pass=${pass} playing=${playing} />
-      <${Memo} of=${LoadResult} log=${log} over=${log.rounds.filter(({ end }) => end).length} />
+      <${Memo} of=${WideResult} log=${log} over=${log.rounds.filter(({ end }) => end).length} />
     </div>
     ${(pass.requests.length ? PARTS : PARTS_OF_MANY).map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
   `;

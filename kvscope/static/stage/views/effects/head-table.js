@@ -10,7 +10,7 @@ import { byStrength, LARGE, SMALL, standing, strongest } from "./facts.js";
 import { amount, becomes, signed } from "./words.js";
 
 const LISTED = 8;
-const STANDINGS = { "total-only": msg`total only`, "direct-only": msg`direct only` };
+const STANDINGS = { "total-only": msg`larger total`, "direct-only": msg`larger direct` };
 
 export function HeadTable({ run, token, looks, measurement, totals, directs, patterns, measure, onSelect }) {
   const { heads } = run;
@@ -44,7 +44,7 @@ export function HeadTable({ run, token, looks, measurement, totals, directs, pat
   return html`<${Table} name=${name} caption=${caption}
       columns=${[
         { head: msg`head` },
-        { head: msg`looks at`, words: true },
+        { head: msg`looks at`, words: true, title: msg`its largest weight on any token but the first` },
         { head: quoted(token) },
         { head: measure === "kl" ? msg`KL` : msg`total` },
         directs && { head: msg`direct` },
@@ -57,7 +57,7 @@ export function HeadTable({ run, token, looks, measurement, totals, directs, pat
     />
     ${
       directs &&
-      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Total only: at least ${percent(LARGE, 0)} of the largest total, at most ${percent(SMALL, 0)} of the largest direct effect; direct only: the reverse. ${measure === "kl" ? `${msg`Of KL, the square root is compared, since KL grows about as the square of a small change.`} ` : ""}Direct effects are measured against zeros, whatever replaces the head.`}${
+      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Larger total: at least ${percent(LARGE, 0)} of the largest total, and at most ${percent(SMALL, 0)} of the largest direct effect; larger direct: the reverse; each is a share of its own kind. ${measure === "kl" ? `${msg`Of KL, the square root is compared, since KL grows about as the square of a small change.`} ` : ""}Direct effects are measured against zeros, whatever replaces the head.`}${
         patterns &&
         ` ${msg`Previous and induction: mean attention weight, on ${patterns.sequences} sequences of ${patterns.length} random tokens, each read twice, to the token before, and in the second reading to the token that followed the same one in the first.`}`
       }</p>`

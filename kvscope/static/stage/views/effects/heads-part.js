@@ -23,7 +23,7 @@ import {
 import { Grid, gridOf } from "./grid.js";
 import { HeadTable } from "./head-table.js";
 import { Measured } from "./measured.js";
-import { SCATTER_SAYS, Scatter } from "./scatter.js";
+import { Scatter, scatterSays } from "./scatter.js";
 import { useDirect } from "./use-direct.js";
 import { useEffects } from "./use-effects.js";
 import {
@@ -145,11 +145,11 @@ function Maps({ run, token, looks, measurement, totals, directs, patterns, measu
       <p class="muted small">${msg`largest weight on any token but the first, 0 to 100 % (√ scale)`}</p>
     </figure>
     <figure>
-      <figcaption class="line"><b>${msg`What each head changes`}</b>${
+      <figcaption class="line"><b>${msg`Each head by`}</b>${
         done &&
         html`<select aria-label=${msg`Colour of the map`} value=${by} onChange=${(event) => setWanted(event.target.value)}>${colours.map((each) => html`<option key=${each.by} value=${each.by}>${each.name}</option>`)}</select>`
       }</figcaption>
-      <${Grid} ...${common} name=${msg`What changes when the head is replaced`} title=${title} callouts=${done ? callouts : []} colour=${colour} />
+      <${Grid} ...${common} name=${msg`Each head by ${colours.find((each) => each.by === by)?.name ?? ""}`} title=${title} callouts=${done ? callouts : []} colour=${colour} />
       <p class="muted small">${scaleSays(by, measure, largest, effects.length)}</p>
     </figure>
     ${
@@ -157,9 +157,9 @@ function Maps({ run, token, looks, measurement, totals, directs, patterns, measu
       directs &&
       html`<figure>
         <figcaption><b>${msg`Total against direct effect`}</b></figcaption>
-        <${Scatter} totals=${totals} directs=${directs} name=${msg`Total against direct effect of each head`} across=${measure === "difference" ? msg`direct: logit of token − foil` : msg`direct: logit of token − mean logit`} up=${measure === "kl" ? msg`total: KL, nats` : measure === "difference" ? msg`total: logit difference` : msg`total: ln p, nats`}
+        <${Scatter} totals=${totals} directs=${directs} name=${msg`Total against direct effect of each head`} across=${measure === "difference" ? msg`direct: logit of token − foil` : msg`direct: logit of token − mean logit`} up=${measure === "kl" ? msg`total: KL, nats` : measure === "difference" ? msg`total: fall of logit difference` : msg`total: fall of ln p, nats`}
           title=${title} selected=${selected} onSelect=${onSelect} kinds=${kindsOf(measure, totals, directs)} labelled=${labelledOf(totals, directs).map((at) => ({ at, text: label(at) }))} />
-        <p class="muted small effect-says">${SCATTER_SAYS}</p>
+        <p class="muted small effect-says">${scatterSays(measure)}</p>
       </figure>`
     }
   </div>`;

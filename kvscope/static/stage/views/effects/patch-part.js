@@ -71,15 +71,15 @@ export function PatchPart({ state, client, dispatch, step }) {
       done &&
       html`<p class="effect-headline">${
         most !== null && values[most]
-          ? msg`${scope} the largest change comes from ${nameAt(most)}: ${value(most)}${inShares ? "" : ` ${unit}`}.`
+          ? msg`${scope} the largest effect comes from ${nameAt(most)}: ${value(most)}${inShares ? "" : ` ${unit}`}.`
           : msg`${scope} no patch changes this measure.`
       }</p>`
     }
     <figure class="effect-layers">
       <${Grid} layers=${run.layers} columns=${columns} name=${msg`What a patch changes`} headings=${headings} across=${Math.min(WIDEST, COLUMN * columns)}
         colour=${colour} title=${title} selected=${selected} marked=${most === null ? [] : [most]} onSelect=${setSelected} />
-      <p class="muted small">${inShares ? msg`Share of the change to the other text, which is the other prompt followed by this run’s answer so far: (M of this run − M patched) ÷ (M of this run − M of the other text). 0 %: as in this run; 100 %: as in the other text; M: ${unit === msg`logits` ? msg`logit of the token − logit of the foil` : msg`ln of the token’s probability`}.` : msg`Change by the chosen measure, in ${unit}. A share of the change to the other text needs a measure with a sign, by which the two differ by at least 0.1.`}</p>
-      <p class="muted small">${msg`Before the first position at which the prompts differ, a patch changes nothing in a run without changes: both have the same rows. A large patch suggests that this place carries what differs between the two prompts; it may also only disturb, most easily by KL or probability. A small one does not show that the place lacks it. The last layer’s residual stream of the newest token is the other text’s prediction by construction. Patching the other way round can give another map.`}</p>
+      <p class="muted small">${inShares ? msg`Share of the change to the other text, which is the other prompt followed by this run’s answer so far: (M of this run − M patched) ÷ (M of this run − M of the other text). 0 %: as in this run; 100 %: as in the other text; M: ${unit === msg`logits` ? msg`logit of the token − logit of the foil` : msg`ln of the token’s probability`}.` : measure === "kl" ? msg`KL divergence, in nats. A share of the change to the other text needs a measure with a sign, by which the two differ by at least 0.1.` : msg`Fall of the chosen measure (this run − patched), in ${unit}; negative: it rises. A share of the change to the other text needs a measure with a sign, by which the two differ by at least 0.1.`}</p>
+      <p class="muted small">${msg`Before the first position at which the prompts differ, a patch changes nothing in a run without changes: both have the same rows. A large patch suggests that this place carries what differs between the two prompts; it may also only disturb, most easily by KL or probability. A small one does not show that the place lacks it. The last layer’s residual stream of the newest token is the other text’s prediction by construction, and early layers at a token that differs are nearly the other prompt. Patching the other way round can give another map.`}</p>
     </figure>
     ${selected !== null && effects[selected] && html`<p class="effect-picked" role="status">${title(selected)}</p>`}`;
 }

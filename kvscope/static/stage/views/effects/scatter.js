@@ -61,5 +61,17 @@ function spread(labelled, places) {
   });
 }
 
-/** @returns {string} what the picture shows and does not show */
-export const SCATTER_SAYS = msg`Far from 0 upwards or down, near 0 across: replacing the head changes the prediction, but hardly by what it writes to this token itself: perhaps through later parts, other tokens’ logits, the norm, or what the replacement writes. Far across, near 0 upwards: it writes much, yet replacing it changes little: the probability may be near 100 %, it may raise rivals as much, others may make up for it, or what replaces it may write much the same. The picture shows that the two differ, not why.`;
+/** @param {string} measure @returns {string} what the picture shows and does not show */
+export function scatterSays(measure) {
+  const two = measure === "difference";
+  return [
+    msg`Each axis has its own scale.`,
+    two
+      ? msg`Far from 0 upwards or down, near 0 across: large among total effects, small among direct ones. Perhaps it acts through later parts, the norm, or what the replacement writes.`
+      : msg`Far from 0 upwards or down, near 0 across: large among total effects, small among direct ones. Perhaps it acts through later parts, other tokens’ logits, the norm, or what the replacement writes.`,
+    two
+      ? msg`Far across, near 0 upwards: it writes much, yet replacing it changes little: others may make up for it, or what replaces it may write much the same.`
+      : msg`Far across, near 0 upwards: it writes much, yet replacing it changes little: the probability may be near 100 %, it may raise rivals as much, others may make up for it, or what replaces it may write much the same.`,
+    msg`The picture shows that the two differ, not why.`,
+  ].join(" ");
+}

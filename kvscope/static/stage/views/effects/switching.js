@@ -39,8 +39,19 @@ export function Switching({ state, step, dispatch }) {
         <textarea rows="3" maxlength=${mostOf(state.limits, "effects", "source")} value=${choice.reference} onInput=${(event) => set({ reference: event.target.value })}></textarea>
       </label>`
     }
-    <p class="muted small">${says} ${msg`Every row gets it, also the first, on which many heads rest their attention: a large effect may come from there.`}</p>
+    <p class="muted small">${[says, ...withEveryRow(run, choice.switch)].join(" ")}</p>
   </div>`;
+}
+
+/** @returns {string[]} sentences on which rows are replaced, and from what */
+function withEveryRow({ open }, by) {
+  return [
+    by === "resample"
+      ? msg`Every row gets it; if both prompts begin alike, the rows of that beginning stay as they were.`
+      : msg`Every row gets it, also the first, on which many heads rest their attention: a large effect may come from there.`,
+    ["mean", "reference"].includes(by) && open.chat && msg`Rows of the chat template count too.`,
+    open.changed && by !== "zero" && msg`In this changed run, what replaces the part is computed without its changes.`,
+  ].filter(Boolean);
 }
 
 /** The text of another prompt of the same number of tokens. */

@@ -136,7 +136,7 @@ export function comparisonSentences(facts, looks, effects, { heads, tokens, riva
   if (looksMost !== null) {
     const key = quoted(tokens[looks[looksMost].key]);
     sentences.push(
-      msg`Of the heads with at most the median KL, ${place(looksMost)} looks most from the newest token: ${share(looksMost)} on ${key}. Replaced in every row, it gives a KL divergence of ${divergence(effects[looksMost].kl)} (median head: ${divergence(facts.median)}).`,
+      msg`Of the heads with at most the median KL, ${place(looksMost)} gives the most weight of the newest token to one that is not the first: ${share(looksMost)} on ${key}. Replaced in every row, it gives a KL divergence of ${divergence(effects[looksMost].kl)} (median head: ${divergence(facts.median)}).`,
     );
   }
   if (mattersMost !== null && mattersMost !== looksMost) {

@@ -1,0 +1,70 @@
+/** The experiment with agents: what the cache holds of each one's prompts, what that costs, and where a prompt parts from it. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { fixed, integer, percent } from "../../shared/facts/format.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { Table } from "../../shared/ui/table.js";
+import { msg } from "../../shared/words/msg.js";
+import { costOf } from "../conversation.js";
+
+const FIRST_PRICE = { plain: "3", cached: "0.3" };
+const PRICES = [
+  { id: "plain", label: msg`Price of a million tokens: computed` },
+  { id: "cached", label: msg`in the cache` },
+];
+
+/** @param {{result: import("../results.js").Result}} props */
+export function ConversationResult({ result: { rounds, conclusion } }) {
+  const [price, setPrice] = useState(FIRST_PRICE);
+  const [first] = rounds;
+  const columns = [
+    { words: true, head: msg`an agent that` },
+    { head: msg`tokens sent` },
+    ...rounds.flatMap(({ name }) => [
+      { head: msg`computed, ${name}` },
+      { head: msg`in the cache` },
+      { head: msg`prompts of 1,000 conversations` },
+    ]),
+  ];
+  const cellsOf = (habit) => [
+    integer(habit.computed),
+    percent(habit.found / habit.sent, 0),
+    fixed(costOf(habit, { plain: numberOf(price.plain), cached: numberOf(price.cached) }), 2),
+  ];
+  const rows = first.details.map((habit, at) => ({
+    key: habit.agent.id,
+    head: habit.agent.name,
+    cells: [integer(habit.sent), ...rounds.flatMap(({ details }) => cellsOf(details[at]))],
+  }));
+  return html`<section class="stack tight" aria-label=${msg`Result of the agents`} data-names="experiment-conversation">
+    <h2>${msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
+    ${conclusion && html`<p>${conclusion}</p>`}
+    <div class="load-objective line wide">${PRICES.map(
+      ({ id, label }) => html`<label key=${id} class="line"><span class="muted">${label}</span>
+        <input class="field number" type="number" min="0" step="0.05" value=${price[id]} onInput=${(event) => setPrice({ ...price, [id]: event.currentTarget.value })} /></label>`,
+    )}</div>
+    <${Table} name=${msg`Agents`} columns=${columns} rows=${rows} />
+    <h3>${msg`Where a prompt of each first parts from the one before`}</h3>
+    <ul class="partings stack tight">${first.details.map(({ agent, requests }) => html`<${Parts} key=${agent.id} name=${agent.name} round=${first.name} request=${firstParting(requests)} />`)}</ul>
+  </section>`;
+}
+
+/** @returns {number} a price as it was typed; 0 for none and for less than nothing */
+function numberOf(text) {
+  return Math.max(0, Number(text) || 0);
+}
+
+/** The first request that changes what came before, or else the last one. */
+function firstParting(requests) {
+  return requests.find(({ parts }) => parts) ?? requests.at(-1);
+}
+
+function Parts({ name, round, request: { found, tokens, parts } }) {
+  const [held, all] = [found, tokens].map(integer);
+  return html`<li><b>${name}</b>: ${
+    parts
+      ? html`<code>…${parts.same}</code><code class="is-before">${parts.before}…</code> → <code class="is-after">${parts.after}…</code>`
+      : msg`each prompt repeats the whole one before.`
+  } <span class="muted">${msg`${held} of ${all} tokens were in the cache, ${round}.`}</span></li>`;
+}
