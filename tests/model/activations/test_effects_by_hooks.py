@@ -74,12 +74,18 @@ def pair_of(service: ModelService, model: Any, text: tuple[str, str]) -> Pair:
     return Pair(service, hooked, text, [*ids, new], [*other, new])
 
 
+@pytest.fixture(scope="module")
+def default_pair() -> Pair:
+    """Loaded once: pytest makes `pair` again whenever its parameter changes."""
+    model = Reference(fetch(ignore)).model
+    service = ModelService(load(None, ignore), "cpu")
+    return pair_of(service, model, ("The capital of France is", "The capital of Spain is"))
+
+
 @pytest.fixture(scope="module", params=[*FAMILIES, pytest.param("default", marks=pytest.mark.real)])
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     if request.param == "default":
-        model = Reference(fetch(ignore)).model
-        service = ModelService(load(None, ignore), "cpu")
-        return pair_of(service, model, ("The capital of France is", "The capital of Spain is"))
+        return request.getfixturevalue("default_pair")
     arch, settings = FAMILIES[request.param]
     folder = tmp_path_factory.mktemp(request.param)
     model = write_folder(folder, arch, attn_implementation="eager", **settings).eval()
