@@ -107,6 +107,11 @@ def page_commands(report: Path, extra: list[str]) -> list[Command]:
 
 TIERS: dict[str, Tier] = {
     "browser": pytest_tier("the page in Chromium", "browser", *SIDE_BY_SIDE, at=lambda: [BROWSER]),
+    "processes": pytest_tier(
+        "whole servers and fresh interpreters",
+        "processes and not (real or browser)",
+        at=lambda: files_with("processes"),
+    ),
     "real": pytest_tier(
         "the default model, fetched on first use", "real and not browser", at=lambda: files_with("real")
     ),
@@ -116,11 +121,6 @@ TIERS: dict[str, Tier] = {
         *SIDE_BY_SIDE,
         f"--ignore={BROWSER}",
         at=lambda: ["tests"],
-    ),
-    "processes": pytest_tier(
-        "whole servers and fresh interpreters",
-        "processes and not (real or browser)",
-        at=lambda: files_with("processes"),
     ),
     "durability": pytest_tier("processes killed again and again", "durability", at=lambda: files_with("durability")),
     "types": Tier(
@@ -137,7 +137,8 @@ TIERS: dict[str, Tier] = {
         ],
     ),
 }
-"""The longest first, so that none of those is left alone at the end."""
+"""The longest first, so that none of those is left alone at the end; `processes`, which waits for most of its time, beside
+the longest one."""
 
 
 @dataclass(frozen=True, slots=True)
