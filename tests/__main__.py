@@ -137,8 +137,9 @@ TIERS: dict[str, Tier] = {
         ],
     ),
 }
-"""The longest first, so that none of those is left alone at the end; `processes`, which waits for most of its time, beside
-the longest one."""
+"""The longest first, so that none of those is left alone at the end. `processes` mostly waits, so it runs beside the
+longest one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
