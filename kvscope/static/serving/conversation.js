@@ -54,8 +54,13 @@ export const AGENTS = [
   { id: "appends", name: msg`only appends`, sends: "Anna." },
   { id: "thoughts", name: msg`drops earlier thinking`, sends: "Bert.", forgets: true },
   { id: "tools", name: msg`lists its tools in another order`, sends: "Carl.", tools: turned },
-  { id: "time", name: msg`begins with the time`, sends: "Dora.", first: (at) => [`It is 10:0${at}.`] },
+  { id: "time", name: msg`begins with the time`, sends: "Dora.", first: clock },
 ];
+
+function clock(at) {
+  // Not language: a prompt of the model.
+  return [`It is 10:0${at}.`];
+}
 
 /** Two requests a turn: what the customer asks, and then the results of the tools. */
 const REQUESTS = 2 * TURNS.length;
@@ -114,8 +119,8 @@ export const CONVERSATION = {
  * @property {Agent} agent
  * @property {number} sent tokens of its prompts
  * @property {number} computed rows of them that were computed
- * @property {number} found rows of them that were in the cache
- * @property {{found: number, computed: number, tokens: number, parts: Parting|null}[]} requests each one; `parts` is null of the first
+ * @property {number} cached rows of them that were in the cache
+ * @property {{cached: number, computed: number, tokens: number, parts: Parting|null}[]} requests each one; `parts` is null of the first
  *
  * @typedef {{same: string, before: string, after: string}|null} Parting the text before the first difference from the agent's request
  *   before, and how both go on there; null if the prompt only continues it
@@ -128,12 +133,14 @@ function agentsOf({ answers, requests }) {
     // The template before all prompts is in the cache already when the second agent begins: each begins as with an empty cache.
     const each = places.map((place, number) => {
       const { tokens } = requests[place];
-      const found = number ? answers[place].shared : 0;
+      const cached = number ? answers[place].shared : 0;
       const parts = number ? partingOf(requests[place - 1].prompt, requests[place].prompt) : null;
-      return { tokens, found, computed: number ? answers[place].rows : tokens, parts };
+      return { tokens, cached, computed: number ? answers[place].rows : tokens, parts };
     });
-    const [sent, found, computed] = ["tokens", "found", "computed"].map((what) => sumOf(each.map((one) => one[what])));
-    return { agent, sent, found, computed, requests: each };
+    const [sent, cached, computed] = ["tokens", "cached", "computed"].map((what) =>
+      sumOf(each.map((one) => one[what])),
+    );
+    return { agent, sent, cached, computed, requests: each };
   });
 }
 
@@ -152,7 +159,7 @@ function habitsText(round, habits) {
   const [best, worst] = [Math.min, Math.max].map((pick) => pick(...habits.map(({ computed }) => computed)));
   const [least, most] = [best, worst].map((rows) => habits.find(({ computed }) => computed === rows));
   const [few, many] = [least, most].map(({ computed }) => integer(computed));
-  const share = percent(least.found / least.sent, 0);
+  const share = percent(least.cached / least.sent, 0);
   return msg`Round “${round}”: the agent that ${least.agent.name} needs ${few} rows, and ${share} of its tokens are in the cache. The one that ${most.agent.name} needs ${many}.`;
 }
 
@@ -161,6 +168,6 @@ function habitsText(round, habits) {
  * @param {{plain: number, cached: number}} price of a million tokens
  * @returns {number} of a thousand conversations
  */
-export function costOf({ computed, found }, { plain, cached }) {
-  return (computed * plain + found * cached) / 1000;
+export function costOf({ computed, cached }, price) {
+  return (computed * price.plain + cached * price.cached) / 1000;
 }

@@ -37,7 +37,7 @@ test("what an agent’s prompts cost is counted from the rows that were computed
   }));
   const sent = requests.map((request) => ({ ...request, tokens: 100 }));
   const [first, ...others] = CONVERSATION.details({ answers, requests: sent });
-  assert.deepEqual([first.sent, first.found, first.computed, others.length], [400, 180, 220, 3]);
+  assert.deepEqual([first.sent, first.cached, first.computed, others.length], [400, 180, 220, 3]);
   assert.equal(costOf(first, { plain: 3, cached: 0.3 }), (220 * 3 + 180 * 0.3) / 1000);
   const side = (name, details) => ({ name, details });
   const conclusion = CONVERSATION.conclusion(

@@ -29,7 +29,7 @@ export function ConversationResult({ result: { rounds, conclusion } }) {
   ];
   const cellsOf = (habit) => [
     integer(habit.computed),
-    percent(habit.found / habit.sent, 0),
+    percent(habit.cached / habit.sent, 0),
     fixed(costOf(habit, { plain: numberOf(price.plain), cached: numberOf(price.cached) }), 2),
   ];
   const rows = first.details.map((habit, at) => ({
@@ -60,8 +60,8 @@ function firstParting(requests) {
   return requests.find(({ parts }) => parts) ?? requests.at(-1);
 }
 
-function Parts({ name, round, request: { found, tokens, parts } }) {
-  const [held, all] = [found, tokens].map(integer);
+function Parts({ name, round, request: { cached, tokens, parts } }) {
+  const [held, all] = [cached, tokens].map(integer);
   return html`<li><b>${name}</b>: ${
     parts
       ? html`<code>…${parts.same}</code><code class="is-before">${parts.before}…</code> → <code class="is-after">${parts.after}…</code>`
