@@ -26,7 +26,7 @@ from tests.support.live_server import FAKE
 from tests.support.ray_cluster import add_node, engines_in_ray, ray_cluster
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 ONE = (("num_cpus", 0.0), ("engine", 1.0))
 
 
