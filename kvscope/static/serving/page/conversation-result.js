@@ -37,7 +37,7 @@ export function ConversationResult({ result: { rounds, conclusion } }) {
     head: habit.agent.name,
     cells: [integer(habit.sent), ...rounds.flatMap(({ details }) => cellsOf(details[at]))],
   }));
-  return html`<section class="stack tight" aria-label=${msg`Result of the agents`} data-names="experiment-conversation">
+  return html`<section class="stack tight" aria-label=${msg`Result of the agents`}>
     <h2>${msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
     ${conclusion && html`<p>${conclusion}</p>`}
     <div class="load-objective line wide">${PRICES.map(

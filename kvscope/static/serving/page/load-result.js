@@ -31,7 +31,7 @@ export function LoadResult({ result: { rounds, experiment, conclusion, disturbed
     [rounds],
   );
   const [format] = experiment.figures.map((figure) => figure.format);
-  return html`<section class="load" aria-label=${msg`Result of the load`} data-names="experiment-load">
+  return html`<section class="load" aria-label=${msg`Result of the load`}>
     <div class="stack tight">
       <h2>${msg`Time to first token at each rate`} <${Badge} origin=${disturbed ? "disturbed" : "measured"} /></h2>
       ${conclusion && html`<p>${conclusion}</p>`}
