@@ -255,6 +255,11 @@ class Change(Settings):
         return {"layer": model["layers"], "head": model["kv_heads" if self.site in ("k", "v") else "heads"]}
 
 
+def has_states(requests: int) -> bool:
+    """Returns whether the passes of a workload with so many requests record the state of each."""
+    return requests <= MAX_ASKS
+
+
 class Workload(Settings):
     """The same requests in each round; each round has its own settings. `system`: the beginning of all prompts."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kvscope.model.log.schema import Asked, Pass, PassMember, RequestState, Round, Serving, ServingEvent, Token
 from kvscope.model.log.untrusted import BadFile
-from kvscope.model.settings import MAX_ASKS
+from kvscope.model.settings import has_states
 
 MOST_REQUESTS = 1000
 COUNTED = ("joined", "shared", "preempted", "evicted", "refused")
@@ -48,8 +48,7 @@ class ServingCheck:
             raise BadFile(where, f"is not pass {self.passes}, of round {self._round}")
         if data.start_ms < self._from_ms:
             raise BadFile(where, "began before the pass that comes before it")
-        may_lack = len(self._requests) > MAX_ASKS
-        if len(data.requests) != len(self._requests) and (data.requests or not may_lack):
+        if len(data.requests) != len(self._requests) and (data.requests or has_states(len(self._requests))):
             raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as there are")
         self._refuse_members(data.members, f"{where}.data.members")
         self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)

@@ -12,7 +12,7 @@ from kvscope.model.api import Policy
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log.frames import MAX_FRAME_BYTES, MAX_OPENING_BYTES
 from kvscope.model.log.recorder import HEADER_ROOM, Shape, tiles
-from kvscope.model.settings import MAX_ASKS, MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS, ServingSettings
+from kvscope.model.settings import MAX_ASKS, MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS, ServingSettings, has_states
 
 TOKEN_BYTES = 160
 """Bytes of one token in a list: its text, bytes and numbers."""
@@ -74,7 +74,7 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
         chunk = min(settings.chunk, settings.budget or settings.chunk)
         passes = 2 * sum(-(-prompt // chunk) + tokens for prompt, tokens in zip(prompts, new, strict=True))
         members = min(settings.at_once, len(prompts)) * (1 + settings.most_guessed) * TOKEN_BYTES
-        states = len(prompts) if len(prompts) <= MAX_ASKS else 0
+        states = len(prompts) if has_states(len(prompts)) else 0
         pass_bytes = HEADER_ROOM + states * STATE_BYTES + members + NUMBER_BYTES * (pool + 2 * settings.blocks)
         pass_bytes += CACHED_BYTES * settings.blocks if settings.prefix == "blocks" else 0
         events = EVENTS_PER_REQUEST * len(prompts) * STATE_BYTES

@@ -16,7 +16,7 @@ from kvscope.model.serving.contiguous_room import ContiguousRoom
 from kvscope.model.serving.hashed_room import HashedRoom
 from kvscope.model.serving.request import THERE, ServedRequest, State, Tokenized
 from kvscope.model.serving.room import Room
-from kvscope.model.settings import MAX_ASKS, Sampling, ServingSettings
+from kvscope.model.settings import MAX_ASKS, Sampling, ServingSettings, has_states
 
 GREEDY = Sampling()
 
@@ -161,7 +161,7 @@ class Round:
             draft=_draft(done.draft),
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
-            requests=[] if len(self._requests) > MAX_ASKS else [self._state(request) for request in self._requests],
+            requests=[self._state(each) for each in self._requests] if has_states(len(self._requests)) else [],
             pool=self._pool(),
             events=self._events_by(start_ms + done.ms),
             conditions=schema.Conditions(**conditions_record(replace(done.conditions, others=len(others)))),

@@ -91,7 +91,8 @@ function randoms(count) {
  * @param {Object<string, number>} chosen
  */
 function withArrivals({ system, requests, settings }, { requests: count, gap }) {
-  const [drawn, gaps] = [randoms(2 * count).slice(count), randoms(count)];
+  const numbers = randoms(2 * count);
+  const [gaps, drawn] = [numbers.slice(0, count), numbers.slice(count)];
   let arrives = 0;
   const sent = drawn.map((share, at) => {
     if (at > 0) arrives += -Math.log(1 - gaps[at]) * gap;
@@ -163,17 +164,18 @@ function waitsFor({ passes }, reasons) {
 }
 
 /**
- * @param {{served: Load["served"], seconds: number}} load
+ * @param {Load} load
  * @param {{ttft: number, tpot: number}} objective in ms
- * @returns {number} requests per second that were answered within the objective (goodput)
+ * @returns {Load["served"]} the requests that were answered within it
  */
-export function goodput({ served, seconds }, objective) {
-  const good = served.filter(({ ttft, tpot }) => ttft <= objective.ttft && (tpot ?? 0) <= objective.tpot);
-  return answered({ served: good, seconds });
+export function within({ served }, objective) {
+  return served.filter(({ ttft, tpot }) => ttft <= objective.ttft && (tpot ?? 0) <= objective.tpot);
 }
 
-/** @param {{served: Object[], seconds: number}} load @returns {number} answers per second */
-export const answered = ({ served, seconds }) => (seconds ? served.length / seconds : 0);
+/** @returns {number} answers per second of a load. `served`: those that count; without it, all */
+export function answered(load, served = load.served) {
+  return load.seconds ? served.length / load.seconds : 0;
+}
 
 /** @returns {string} requests per second */
 export const rateText = (rate) => (Number.isFinite(rate) ? fixed(rate, rate < 1 ? 2 : rate < 10 ? 1 : 0) : "∞");

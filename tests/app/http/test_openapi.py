@@ -25,7 +25,7 @@ ACCEPTED = ("2xx", "304", "401", "403", "404", "409", "410", "422", "429")
 """What a request that the document allows may be answered with."""
 OTHER_FORM = "501"
 """What oEmbed wants said of XML."""
-EXAMPLES = 5
+EXAMPLES = 10
 """Requests made up for each operation."""
 
 

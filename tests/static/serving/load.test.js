@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bodyOf } from "../../../kvscope/static/serving/experiments.js";
-import { goodput, LOAD, percentile } from "../../../kvscope/static/serving/load.js";
+import { answered, LOAD, percentile, within } from "../../../kvscope/static/serving/load.js";
 import { resultOf } from "../../../kvscope/static/serving/results.js";
 import { assertEach } from "../support/lists.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
@@ -42,9 +42,10 @@ test("a round is counted: arrivals per second, times of each answer, the longest
   assert.ok(Math.abs(slow.rate - 2 / 0.015) < 1e-9);
   assert.deepEqual([slow.tokens, slow.seconds, fast.seconds], [5, 0.04, 0.08]);
   assert.deepEqual([slow.queue, slow.full, slow.waits], [1, 2 / 3, { blocks: 0, budget: 0 }]);
-  assert.equal(goodput(slow, { ttft: 22, tpot: 15 }), 50);
-  assert.equal(goodput(slow, { ttft: 21, tpot: 15 }), 25);
-  assert.equal(goodput(slow, { ttft: 22, tpot: 14 }), 25);
+  const goodput = (objective) => answered(slow, within(slow, objective));
+  assert.equal(goodput({ ttft: 22, tpot: 15 }), 50);
+  assert.equal(goodput({ ttft: 21, tpot: 15 }), 25);
+  assert.equal(goodput({ ttft: 22, tpot: 14 }), 25);
 });
 
 /** A round in which each of ten requests got its first token after `ttft` ms. */

@@ -24,7 +24,7 @@ export function ConversationResult({ result: { rounds, conclusion } }) {
     ...rounds.flatMap(({ name }) => [
       { head: msg`computed, ${name}` },
       { head: msg`in the cache` },
-      { head: msg`prompts of 1,000 conversations` },
+      { head: msg`cost of 1,000`, title: msg`prompts of 1,000 conversations, each from an empty cache` },
     ]),
   ];
   const cellsOf = (habit) => [
@@ -40,7 +40,7 @@ export function ConversationResult({ result: { rounds, conclusion } }) {
   return html`<section class="stack tight" aria-label=${msg`Result of the agents`}>
     <h2>${msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
     ${conclusion && html`<p>${conclusion}</p>`}
-    <div class="load-objective line wide">${PRICES.map(
+    <div class="result-inputs line wide">${PRICES.map(
       ({ id, label }) => html`<label key=${id} class="line"><span class="muted">${label}</span>
         <input class="field number" type="number" min="0" step="0.05" value=${price[id]} onInput=${(event) => setPrice({ ...price, [id]: event.currentTarget.value })} /></label>`,
     )}</div>

@@ -5,29 +5,30 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Chart } from "../../shared/ui/chart.js";
-import { passCount, tokenCount } from "../../shared/words/counts.js";
+import { passCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { searchOf } from "../address.js";
 import { EXPERIMENTS, firstChoices, valuesOf } from "../experiments.js";
 import { letterOf } from "../owners.js";
+import { Choice } from "./choice.js";
 import { SideBySide } from "./side-by-side.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
 
-/** @param {{client: Object, state: Object, live: boolean, framed: boolean, dispatch: Function}} props */
-export function Experiments({ client, state, live, framed, dispatch }) {
+/** @param {{client: Object, state: Object, seen: Object|null, live: boolean, framed: boolean, dispatch: Function}} props `seen`: the result of the log in sight */
+export function Experiments({ client, state, seen, live, framed, dispatch }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
   if (!shown.length) return null;
   return html`<section class="experiments stack" aria-label=${msg`Experiments`} data-names="experiments">
     <h2>${msg`Experiments`} <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
-      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} dispatch=${dispatch} />`)}
+      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} seen=${seen} live=${live} framed=${framed} dispatch=${dispatch} />`)}
     </div>
   </section>`;
 }
 
-function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
-  const result = useResult(client, state.tries[experiment.id] ?? null, state.log);
+function ExperimentCard({ experiment, client, state, seen, live, framed, dispatch }) {
+  const result = useResult(client, state.tries[experiment.id] ?? null, state.log, seen);
   const { run, starting, actions } = state;
   const { name, about } = experiment;
   const inSight = result?.run === run;
@@ -49,16 +50,6 @@ function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
     ${!framed && experiment.choices?.map((choice) => html`<${Choice} key=${choice.id} choice=${choice} value=${chosen[choice.id]} put=${(value) => setChosen({ ...chosen, [choice.id]: value })} />`)}
     ${result && html`<${Outcome} result=${result} going=${going} inSight=${inSight} />`}
   </section>`;
-}
-
-/** A number that the reader chooses before the rounds run. */
-function Choice({ choice: { label, least, most, step, text: textOf = tokenCount }, value, put }) {
-  const text = textOf(value);
-  return html`<label class="experiment-choice line">
-    <span>${label}</span>
-    <input type="range" min=${least} max=${most} step=${step} value=${value} aria-valuetext=${text} onInput=${(event) => put(Number(event.currentTarget.value))} />
-    <b class="number">${text}</b>
-  </label>`;
 }
 
 function tryText(experiment, layers) {

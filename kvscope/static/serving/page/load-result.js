@@ -2,25 +2,28 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
+import { originOfTimes } from "../../shared/facts/conditions.js";
 import { fixed, integer, percent } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Chart } from "../../shared/ui/chart.js";
 import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
-import { answered, goodput, PERCENTS, percentile, rateText } from "../load.js";
+import { answered, PERCENTS, percentile, rateText, within } from "../load.js";
 import { wholeMs } from "../whole-ms.js";
+import { Choice } from "./choice.js";
 
 const FIRST_OBJECTIVE = { ttft: 2000, tpot: 200 };
 const OBJECTIVES = [
-  { id: "ttft", label: msg`First token within`, least: 100, most: 10_000, step: 100 },
-  { id: "tpot", label: msg`then per token, on average,`, least: 10, most: 1000, step: 10 },
+  { id: "ttft", label: msg`First token within`, least: 100, most: 10_000, step: 100, text: wholeMs },
+  { id: "tpot", label: msg`then per token, on average,`, least: 10, most: 1000, step: 10, text: wholeMs },
 ];
 const TONES = ["output", "computed", "plain"];
 
 /** @param {{result: import("../results.js").Result, log: import("../workload-log.js").Workload}} props */
-export function LoadResult({ result: { rounds, experiment, conclusion, disturbed, of }, log }) {
+export function LoadResult({ result: { rounds, experiment, conclusion, of }, log }) {
   const [objective, setObjective] = useState(FIRST_OBJECTIVE);
   const sent = log.study.requests.length;
+  const origin = useMemo(() => originOfTimes(log.rounds.flatMap(({ end, passes }) => (end ? passes : []))), [rounds]);
   const loads = rounds.map(({ details }) => details);
   const series = useMemo(
     () =>
@@ -33,30 +36,25 @@ export function LoadResult({ result: { rounds, experiment, conclusion, disturbed
   const [format] = experiment.figures.map((figure) => figure.format);
   return html`<section class="load" aria-label=${msg`Result of the load`}>
     <div class="stack tight">
-      <h2>${msg`Time to first token at each rate`} <${Badge} origin=${disturbed ? "disturbed" : "measured"} /></h2>
+      <h2>${msg`Time to first token at each rate`} <${Badge} origin=${origin} /></h2>
       ${conclusion && html`<p>${conclusion}</p>`}
       ${loads.length < of && html`<p class="muted">${msg`Rounds over: ${loads.length} of ${of}.`}</p>`}
-      <${Chart} label=${msg`Time to first token of 50, 95 and 99 % of the requests, by requests per second`} height=${210} series=${series}
-        x=${{ name: msg`requests per second`, format: (round) => rateText(loads[round].rate) }} y=${{ name: msg`within`, format: wholeMs, exact: format }} />
+      ${
+        // One round is a point, which a line does not show; the table has it.
+        loads.length > 1 &&
+        html`<${Chart} label=${msg`Time to first token of 50, 95 and 99 % of the requests, by requests per second`} height=${210} series=${series}
+        x=${{ name: msg`requests per second`, format: (round) => rateText(loads[round].rate) }} y=${{ name: msg`within`, format: wholeMs, exact: format }} />`
+      }
     </div>
     <div class="stack tight">
-      <div class="load-objective line wide">${OBJECTIVES.map(
+      <div class="result-inputs line wide">${OBJECTIVES.map(
         (each) =>
-          html`<${Objective} key=${each.id} ...${each} value=${objective[each.id]} put=${(value) => setObjective({ ...objective, [each.id]: value })} />`,
+          html`<${Choice} key=${each.id} choice=${each} value=${objective[each.id]} put=${(value) => setObjective({ ...objective, [each.id]: value })} />`,
       )}</div>
       <${Table} name=${msg`Rounds of the load`} columns=${[{ words: true, head: msg`requests per second` }, ...loads.map(({ rate }) => ({ head: rateText(rate) }))]} rows=${rowsOf(loads, objective, sent)} />
       <p class="muted">${msg`TTFT: from the arrival to the first token. TPOT: from the first token to the last, per token after the first. Goodput: answers per second within both limits. Rates are counted until the last answer ends. Of fewer than 100 requests, 99 % is the slowest one.`}</p>
     </div>
   </section>`;
-}
-
-function Objective({ label, least, most, step, value, put }) {
-  const text = wholeMs(value);
-  return html`<label class="line">
-    <span class="muted">${label}</span>
-    <input type="range" min=${least} max=${most} step=${step} value=${value} aria-valuetext=${text} onInput=${(event) => put(Number(event.currentTarget.value))} />
-    <b class="number">${text}</b>
-  </label>`;
 }
 
 /** @param {import("../load.js").Load[]} loads */
@@ -66,8 +64,8 @@ function rowsOf(loads, objective, sent) {
   const times = (name, of) =>
     PERCENTS.map((share) => row(`${name}, ${integer(share)} %`, ({ served }) => ms(percentile(served.map(of), share))));
   return [
-    row(msg`goodput per second`, (load) => rateText(goodput(load, objective))),
-    row(msg`of the requests`, (load) => percent((goodput(load, objective) * load.seconds) / sent, 0)),
+    row(msg`goodput per second`, (load) => rateText(answered(load, within(load, objective)))),
+    row(msg`requests within both limits`, (load) => percent(within(load, objective).length / sent, 0)),
     row(msg`answers per second`, (load) => rateText(answered(load))),
     row(msg`tokens per second`, ({ tokens, seconds }) => (seconds ? fixed(tokens / seconds, 0) : "–")),
     ...times("TTFT", ({ ttft }) => ttft),

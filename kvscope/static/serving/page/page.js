@@ -15,6 +15,7 @@ import { Empty, Recorded } from "./empty.js";
 import { Experiments } from "./experiments.js";
 import { Heading } from "./heading.js";
 import { Notices } from "./notices.js";
+import { useResultOf } from "./use-result.js";
 import { useServing } from "./use-serving.js";
 import { Watched } from "./watched.js";
 import { WorkloadForm } from "./workload-form.js";
@@ -34,6 +35,7 @@ function Defined(props) {
 function Serving({ state: seen, dispatch, controller, client, limits, framed, saved, theme, setTheme }) {
   const { run, log } = seen;
   const state = { ...seen, ...useServing({ state: seen, client, limits, show: controller.show }) };
+  const result = useResultOf(log);
   const playing = { shown: shownPass(seen), live: isLive(seen), dispatch };
   const inFile = saved?.file === true;
   /** Nothing can be started: the page is embedded, or shows a saved session. */
@@ -52,8 +54,8 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
       <${Notices} state=${state} />
       ${!run && !framed && log?.passes.length > 0 && html`<${Recorded} state=${state} />`}
       <div class=${log?.passes.length ? "serving-grid" : "serving-grid is-empty"}>
-        ${log?.passes.length ? html`<${Watched} key=${log.id} playing=${playing} state=${state} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
-        <${Experiments} client=${client} state=${state} live=${playing.live} framed=${only} dispatch=${dispatch} />
+        ${log?.passes.length ? html`<${Watched} key=${log.id} playing=${playing} state=${state} result=${result} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
+        <${Experiments} client=${client} state=${state} seen=${result} live=${playing.live} framed=${only} dispatch=${dispatch} />
       </div>
     </main>
   `;

@@ -25,10 +25,10 @@ const PARTS = [Pool, Time, ThisPass, Happened];
 const PARTS_OF_MANY = [ThisPass, Many];
 
 /**
- * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, limits: Object, framed: boolean}}
- * props `state`: of the store and of `useServing`
+ * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, result: Object|null, limits: Object, framed: boolean}}
+ * props `state`: of the store and of `useServing`; `result`: of the log, if it is of an experiment
  */
-export function Watched({ playing, state, limits, framed }) {
+export function Watched({ playing, state, result, limits, framed }) {
   const { log, mode } = state;
   const { shown, live, dispatch } = playing;
   const pass = log.passes[shown];
@@ -48,7 +48,7 @@ export function Watched({ playing, state, limits, framed }) {
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} state=${state} pass=${pass} playing=${playing} />
-      <${Memo} of=${WideResult} log=${log} over=${log.rounds.filter(({ end }) => end).length} />
+      <${Memo} of=${WideResult} log=${log} result=${result} />
     </div>
     ${(pass.requests.length ? PARTS : PARTS_OF_MANY).map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
   `;
