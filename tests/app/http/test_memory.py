@@ -4,13 +4,14 @@ from statistics import median
 
 from flask.testing import FlaskClient
 
-from kvscope.model.settings import MAX_ASKS
+from kvscope.model.settings import MAX_ASKS, MAX_LOAD
 from tests.support.over_http import NewClient, bootstrap, control, problem, start
 
 
 def test_the_pages_have_the_models_the_gpus_and_the_limits(client: FlaskClient) -> None:
     limits = bootstrap(client.get("/serving").text)["limits"]
-    assert (limits["workload"]["requests"], limits["workload"]["blocks"]) == ([1, MAX_ASKS], [1, 256])
+    assert (limits["workload"]["requests"], limits["workload"]["blocks"]) == ([1, MAX_LOAD], [1, 256])
+    assert limits["workload_states"] == MAX_ASKS
     given, framed = (bootstrap(client.get(f"{below}/memory").text) for below in ("", "/embed"))
     assert (given["framed"], framed["framed"]) == (False, True)
     assert {"llama-3-8b", "deepseek-v3"} <= {model["id"] for model in given["models"]}
