@@ -54,6 +54,10 @@ SENTENCES = {
     "allows, and for each guess of theirs",
     "not_with_blocks": '{name} does not go with "prefix": "blocks": requests share full blocks, keep all their rows, '
     "and get one block after the other; leave it out",
+    "only_with_blocks": '{name} goes only with "prefix": "blocks": it needs blocks that are found by their content',
+    "prefill_engines": "{name} must be from {low} to {high}: of the engines, at least one must decode",
+    "not_with_engines": "{name} cannot be cancelled or retried in a round with engines of its own; leave out "
+    "cancel_ms, cancel_tokens and retry_of",
 }
 """Messages by pydantic's kind of error; its own are for programmers and name only one bound. Other kinds keep theirs.
 """
@@ -65,7 +69,7 @@ MOST_SHOWN = 40
 UNBOUNDED = (
     *("nowhere", "string_unicode", "string_pattern_mismatch", "string_type"),
     *("head_of_no_layer", "keeps_nothing", "not_of_change", "not_of_expert", "not_a_page", "not_an_id", "few_choices"),
-    "not_with_blocks",
+    *("not_with_blocks", "only_with_blocks", "not_with_engines"),
 )
 """Kinds of errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}

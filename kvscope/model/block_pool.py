@@ -68,17 +68,17 @@ class BlockPool:
             self._unused.pop(block, None)
         return self._cache.reserve(blocks, len(blocks) * self._cache.block_size)
 
-    def grow(self, sequence: CacheSequence, count: int) -> list[int]:
-        """Adds `count` blocks to a sequence; returns those that lost their name for it. Raises CacheFull, changing
-        nothing.
+    def grow(self, sequence: CacheSequence, count: int) -> dict[int, bytes]:
+        """Adds `count` blocks to a sequence; returns those that lost their name for it, with that name; their rows are
+        still there. Raises CacheFull, changing nothing.
         """
         if count > self.free:
             raise CacheFull(f"{count} blocks are needed and {self.free} are free")
         unnamed = [self._unnamed.pop() for _ in range(min(count, len(self._unnamed)))]
-        evicted = list(self._unused)[: count - len(unnamed)]
+        evicted = {block: self._name[block] for block in list(self._unused)[: count - len(unnamed)]}
         for block in evicted:
             self._forget(block)
-        self._cache.grow(sequence, unnamed + evicted)
+        self._cache.grow(sequence, [*unnamed, *evicted])
         return evicted
 
     def give_name(self, block: int, name: bytes) -> bool:

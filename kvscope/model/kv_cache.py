@@ -124,8 +124,7 @@ class KVCache:
 
     def slots(self, sequence: Sequence) -> Tensor:
         """Returns the slots of all positions, [length], in order, on the host."""
-        table = torch.tensor(sequence.table, dtype=torch.long)
-        return (table[:, None] * self.block_size + self._offsets).flatten()[: sequence.length]
+        return self.slots_of(sequence.table)[: sequence.length]
 
     def fork(self, sequence: Sequence, length: int) -> Sequence:
         """Returns a new sequence with the first `length` positions' blocks. Raises ValueError if fewer are written."""
@@ -228,6 +227,14 @@ class KVCache:
     def read_all(self, slots: Tensor) -> Tensor:
         """Returns K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
         return self.pool.index_select(3, self.places(0, slots))
+
+    def write_all(self, slots: Tensor, rows: Tensor) -> None:
+        """Stores K and V of every layer at `slots` [n]. `rows`: [layers, 2, Hkv, n, Dh]."""
+        self.pool.index_copy_(3, self.places(0, slots), rows.to(self.pool.device))
+
+    def slots_of(self, blocks: Blocks[int]) -> Tensor:
+        """Returns the slots of whole blocks, [16·blocks], in order, on the host."""
+        return (torch.tensor(blocks, dtype=torch.long)[:, None] * self.block_size + self._offsets).flatten()
 
     @property
     def _stored(self) -> list[Tensor]:

@@ -27,6 +27,7 @@ MAX_LAYERS = 512
 MAX_RESERVED = 2048
 MAX_BUDGET = 8192
 MAX_CHANGES = 24
+MAX_ENGINES = 4
 
 Strategy = Literal["greedy", "sample"]
 
@@ -38,6 +39,14 @@ Prefix = Literal["tokens", "blocks"]
 """What requests share of the same beginning: all of its tokens, by copying a block before it is written; or its full
 blocks, which are found by their content also after their request has ended or was preempted.
 """
+
+Route = Literal["turns", "least", "prefix"]
+"""Which of several engines serves a request: the next one (round robin); the one with the fewest requests; or the one
+whose cache has the most of its prompt, if that is at least half of it, else the one with the fewest requests.
+"""
+
+Tier = Literal["none", "memory", "file"]
+"""Where the rows of evicted blocks are stored, to be copied back instead of computed again."""
 
 
 def _encodable(value: str) -> str:
@@ -158,10 +167,37 @@ class Contiguous(Settings):
     )
 
 
+class Engines(Settings):
+    """Several engines, each with a cache of its own (docs/frames.md, Serving)."""
+
+    count: int = Field(ge=1, le=MAX_ENGINES)
+    route: Annotated[
+        Route,
+        Field(
+            description="the engine that a request goes to: the next one, the one with the fewest requests, or the one "
+            "whose cache has the most of its prompt, if it has half of it"
+        ),
+    ] = "turns"
+    prefill: Annotated[
+        int,
+        Field(
+            ge=0, lt=MAX_ENGINES, description="engines that only read prompts; the others only decode. 0: all do both"
+        ),
+    ] = 0
+
+    @model_validator(mode="after")
+    def _fits(self) -> Engines:
+        if self.prefill >= self.count:
+            raise PydanticCustomError(
+                "prefill_engines", "{member}", {"member": ".prefill", "limit": [0, self.count - 1]}
+            )
+        return self
+
+
 class ServingSettings(Settings):
     """How a round of a workload is served (docs/frames.md, Serving)."""
 
-    added_later = frozenset({"budget", "prefix", "speed"})
+    added_later = frozenset({"budget", "prefix", "speed", "engines", "tier"})
 
     batching: Batching = "continuous"
     at_once: Annotated[int, Field(ge=1, le=16)] = 8
@@ -183,6 +219,13 @@ class ServingSettings(Settings):
     ] = None
     prefix: Prefix = "tokens"
     speed: Annotated[float, Field(ge=1, le=64, description="arrival times are divided by it")] = 1.0
+    engines: Annotated[
+        Engines | None,
+        Field(description="engines of this round's own; null: the one that computes all runs"),
+    ] = None
+    tier: Annotated[
+        Tier, Field(description="where evicted blocks go, to be brought back: nowhere, other memory, or a file")
+    ] = "none"
 
     @property
     def most_guessed(self) -> int:
@@ -198,6 +241,9 @@ class ServingSettings(Settings):
         others = [name for name, suits in (plain | {"contiguous": not self.contiguous}).items() if not suits]
         if self.prefix == "blocks" and others:
             raise PydanticCustomError("not_with_blocks", "{member}", {"member": f".{others[0]}"})
+        of_blocks = {"engines": self.engines is not None, "tier": self.tier != "none"}
+        if self.prefix != "blocks" and (needing := [name for name, needs in of_blocks.items() if needs]):
+            raise PydanticCustomError("only_with_blocks", "{member}", {"member": f".{needing[0]}"})
         return self
 
 
@@ -266,3 +312,10 @@ class Workload(Settings):
     system: Annotated[str, Field(max_length=2000), Encodable] = ""
     requests: list[Ask] = Field(min_length=1, max_length=MAX_LOAD)
     rounds: list[ServingSettings] = Field(min_length=1, max_length=5)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Workload:
+        several = any(settings.engines for settings in self.rounds)
+        if several and any(ask.is_cancelled or ask.retry_of is not None for ask in self.requests):
+            raise PydanticCustomError("not_with_engines", "{member}", {"member": ".requests"})
+        return self

@@ -34,7 +34,7 @@ def test_heads_are_switched_off_with_progress_a_stop_and_the_engines_numbers(sta
     after_the_first = re.compile("/effects.*first=[1-9]")
     stage.page.route(after_the_first, lambda route: None)  # held until it is unrouted
     heads.get_by_role("button", name=re.compile("Switch off")).click()
-    progress = heads.get_by_role("progressbar", name="Heads switched off")
+    progress = heads.get_by_role("progressbar", name="Heads replaced")
     expect(progress).to_be_visible()
     heads.get_by_role("button", name="Stop").click()
     stage.page.unroute(after_the_first)

@@ -412,3 +412,25 @@ def test_inside_another_page_it_is_watched_and_nothing_can_be_started(
     complaints.allow("404")
     page.goto(page.url.replace(served.run, "0" * 16))
     expect(page.get_by_role("alert")).to_contain_text("There is no run")
+
+
+def test_a_request_that_moves_between_two_engines_is_drawn_and_its_bytes_are_those_of_the_log(
+    serving: NewPage, server: Server
+) -> None:
+    asked = [{"prompt": f"{at}. {PROMPTS[at]}", "max_new_tokens": 3, "arrives_ms": 5 * at} for at in range(3)]
+    settings = {**SETTINGS, "prefix": "blocks"}
+    rounds = [{**settings, "engines": {"count": 2, "route": "least", "prefill": prefill}} for prefill in (0, 1)]
+    log = read(server, server.derived_run("workloads", requests=asked, rounds=rounds))
+    page = serving(f"serving?run={log.run}&experiment=separate", **DESKTOP)
+    result = region(page, "Result: Prefill here, decode there")
+    moved = [event for made in log.passes for event in made["events"] if event["what"] == "moved"]
+    assert sorted(event["request"] for event in moved) == [0, 1, 2]
+    expect(result).to_contain_text(f"= {sum(event['bytes'] for event in moved):,} bytes")
+    page.get_by_role("group", name="Round").get_by_role("button", name="apart").click()
+    engines = region(page, "Engines over time")
+    for place, does in enumerate(("reads prompts", "decodes")):
+        passes = sum(made["round"] == 1 and made["engine"] == place for made in log.passes)
+        expect(engines).to_contain_text(f"Engine {place + 1} ({does}): {passes} pass")
+    page.get_by_role("slider", name="Pass").press("End")
+    expect(region(page, "Requests of the round")).to_contain_text("3 of 3 requests answered")
+    expect(region(page, "Prefill here, decode there")).to_contain_text("Same text: yes, 3 of 3")

@@ -233,9 +233,11 @@ class Run:
         logit attribution), with the final norm's scale held fixed.
 
         Returns NumPy float64 arrays whose last axis is [token, foil, mean]: the share of the logit of the step's token,
-        of the foil's, and of the mean of all logits: `heads` [layers, heads, 3], `attention`, `mlp` and `out_bias`
-        [layers, 3], `embedding`, `bias` and the model's `logits` [3]; and `foil`, the token: by default the likeliest
-        one other than the step's. docs/frames.md has each under `direct`. The model computes them.
+        of the foil's, and of the mean of all logits: `heads` [layers, heads, 3]; `attention`, `mlp` and `out_bias`
+        [layers, 3]; `embedding` and `bias` [3]; `logits` [3], the model's own, before a cap if it caps them: the sum of
+        all but `heads` and `out_bias`, up to rounding; and `foil`, the token: by default the likeliest one other than
+        the step's.
+        docs/frames.md has each under `direct`. The model computes them.
         """
         from kvscope.app.reader import effects
 

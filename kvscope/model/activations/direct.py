@@ -27,11 +27,13 @@ from kvscope.model.transformer import Block, RMSNorm, Transformer
 CHUNK = 4096
 """How many rows of the LM head are read between two pauses."""
 REPLACED = ("attn.change", "resid_out")
-"""Hook points at which a change replaces what parts have written."""
+"""Hook points at which a change writes into what parts have written."""
 
 
 class Replaced(ValueError):
-    """A run's changes replace the residual stream or an attention's output, so parts have no shares of the logits."""
+    """A run's changes write to the residual stream or to an attention's output, so that what its parts write need not
+    add up to the logits.
+    """
 
 
 @dataclass(frozen=True, slots=True)

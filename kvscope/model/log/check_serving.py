@@ -9,7 +9,9 @@ from kvscope.model.log.untrusted import BadFile
 from kvscope.model.settings import has_states
 
 MOST_REQUESTS = 1000
-COUNTED = ("joined", "shared", "preempted", "evicted", "refused")
+COPIED = ("moved", "stored", "fetched")
+"""Events that state a number of blocks, their bytes, and how long it took."""
+COUNTED = ("joined", "shared", "preempted", "evicted", "refused", *COPIED)
 """Events that state a number of tokens or blocks."""
 
 
@@ -48,7 +50,11 @@ class ServingCheck:
             raise BadFile(where, f"is not pass {self.passes}, of round {self._round}")
         if data.start_ms < self._from_ms:
             raise BadFile(where, "began before the pass that comes before it")
-        if len(data.requests) != len(self._requests) and (data.requests or has_states(len(self._requests))):
+        engines = self._rounds[self._round].engines
+        if (data.engine is None) != (engines is None) or (engines and (data.engine or 0) >= engines.count):
+            raise BadFile(f"{where}.data.engine", "is not one of the round's engines")
+        has = engines is None and has_states(len(self._requests))
+        if len(data.requests) != len(self._requests) and (data.requests or has):
             raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as there are")
         self._refuse_members(data.members, f"{where}.data.members")
         self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)
@@ -124,6 +130,8 @@ class ServingCheck:
                 raise BadFile(f"{where}[{at}]", "belongs to a request that does not exist")
             if event.why == "stretch" and None in (event.count, event.free, event.longest):
                 raise BadFile(f"{where}[{at}]", "does not say how many blocks are needed, and free in all and in a row")
+            if event.what in COPIED and None in (event.bytes, event.took_ms):
+                raise BadFile(f"{where}[{at}]", "does not say how many bytes were copied, and how long it took")
             if (event.what in COUNTED and event.count is None) or (event.what == "shared" and event.other is None):
                 raise BadFile(f"{where}[{at}]", f"does not say of how much or with whom it was {event.what}")
 

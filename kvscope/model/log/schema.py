@@ -420,13 +420,17 @@ class Beams(FrameData):
 Waits = Literal["static", "places", "budget", "blocks", "stretch", "order"]
 
 
+Copies = Literal["moved", "stored", "fetched"]
+
+
 class ServingEvent(Data):
     """An event of a request. `count`: how many tokens or blocks; `other`: the number of the other request.
 
     `why` it waits: no request may join the running ones (static); all places are taken (places); the next pass has
     all rows that it may have (budget); too few blocks are free (blocks); no stretch of free blocks is long enough
     (stretch); another request is before it (order). `free`: the number of free blocks when `count` are needed;
-    `longest`: blocks of the longest free stretch.
+    `longest`: blocks of the longest free stretch. `bytes`, `took_ms`: of blocks that were copied, here from the other
+    engine (moved), to the tier below (stored) or from there (fetched).
     """
 
     ms: Ms
@@ -442,6 +446,9 @@ class ServingEvent(Data):
         "done",
         "evicted",
         "refused",
+        "moved",
+        "stored",
+        "fetched",
     ]
     request: Place
     count: Place | None = None
@@ -449,6 +456,8 @@ class ServingEvent(Data):
     why: Waits | None = None
     free: Place | None = None
     longest: Place | None = None
+    bytes: Natural | None = None
+    took_ms: Ms | None = None
 
 
 class PassMember(Data):
@@ -528,6 +537,8 @@ class Draft(Data):
 class Pass(FrameData):
     number: Natural
     round: Natural
+    engine: Place | None = None
+    """Which of the round's engines computed it; None if the round has none of its own."""
     start_ms: Ms
     ms: Ms
     weight_bytes: Natural

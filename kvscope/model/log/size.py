@@ -70,12 +70,14 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
         prompts, new = [*prompts, *[MAX_WORKLOAD_PROMPT] * missing], [*new, *[MAX_WORKLOAD_TOKENS] * missing]
     size = 0
     for settings in rounds:
+        # Each engine of its own has a block list of its own, no longer than the round's.
+        listed = settings.blocks if settings.engines else pool
         # Each pass computes a chunk or a token of a request; an evicted request computes its rows a second time.
         chunk = min(settings.chunk, settings.budget or settings.chunk)
         passes = 2 * sum(-(-prompt // chunk) + tokens for prompt, tokens in zip(prompts, new, strict=True))
         members = min(settings.at_once, len(prompts)) * (1 + settings.most_guessed) * TOKEN_BYTES
-        states = len(prompts) if has_states(len(prompts)) else 0
-        pass_bytes = HEADER_ROOM + states * STATE_BYTES + members + NUMBER_BYTES * (pool + 2 * settings.blocks)
+        states = len(prompts) if settings.engines is None and has_states(len(prompts)) else 0
+        pass_bytes = HEADER_ROOM + states * STATE_BYTES + members + NUMBER_BYTES * (listed + 2 * settings.blocks)
         pass_bytes += CACHED_BYTES * settings.blocks if settings.prefix == "blocks" else 0
         events = EVENTS_PER_REQUEST * len(prompts) * STATE_BYTES
         size += passes * min(pass_bytes, MAX_FRAME_BYTES) + events + HEADER_ROOM

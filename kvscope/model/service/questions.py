@@ -149,8 +149,11 @@ class Questions:
             try:
                 shares = direct(self.engine, ids, token, foil, self.mean_row())
             except Replaced:
-                message = "The run's changes replace the residual stream or an attention's output, so the parts have "
-                raise Refused("run", message + "no shares of the logits. Ask about its original run.") from None
+                message = (
+                    "The run's changes write to the residual stream or to an attention's output, so what its parts "
+                )
+                message += "write need not add up to the logits. Ask about its original run."
+                raise Refused("run", message) from None
         return {**asdict(shares), "foil": self.tokenizer.token(shares.foil)}
 
     def patterns(self) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.eviction import staying
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenRecord
+from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED, linears, plain_product
 from kvscope.model.log import frames, schema, size
 from kvscope.model.log.derived import MOST_RECOMPUTED, changed_opening, fork_opening, forked, study_opening, twin_study
@@ -70,6 +71,7 @@ class ModelService(Questions):
         # The same number of positions stays reserved, so that any rows of a run can be computed again.
         engine = Engine(transformer, capacity=capacity, reserve=longest, eos=checkpoint.tokenizer.eos, device=device)
         super().__init__(engine, checkpoint.tokenizer, describe(checkpoint, transformer, device), longest)
+        self._native = native
         if native:
             engine.runner.steps = native.steps(transformer, engine.cache)
         self.compiled = compiled
@@ -296,10 +298,20 @@ class ModelService(Questions):
         opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(workload, asked))
         fits_the_log(opening, "requests", "The requests need")
         with refusing_when_full():
-            admitted = Workload(request.run, self.engine, asked, workload.rounds, recorder.token)
+            admitted = Workload(request.run, self.engine, asked, workload.rounds, recorder.token, self._another_engine)
         self._workloads[request.run], self._recorders[request.run] = admitted, recorder
         self._systems[request.run] = workload.system
         return [opening]
+
+    def _another_engine(self, blocks: int) -> Engine:
+        """Returns an engine over the same weights, with a cache of so many blocks."""
+        transformer = self.engine.transformer
+        engine = Engine(
+            transformer, capacity=blocks * BLOCK_SIZE, eos=self.engine.eos, device=self.engine.runner.device
+        )
+        if self._native:
+            engine.runner.steps = self._native.steps(transformer, engine.cache)
+        return engine
 
     def join(self, request: JoinRequest) -> int:
         """Adds a request to a workload now; returns its number there. Raises Refused."""

@@ -1,9 +1,17 @@
-"""The memory of a round whose requests share full blocks, found by a hash of their content (model.block_pool)."""
+"""The memory of a round whose requests share full blocks, found by a hash of their content (model.block_pool).
+
+If the round has a tier (serving.tier), evicted blocks are stored there and brought back instead of computed again
+(LMCache, arXiv:2510.09665).
+"""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+
+from torch import Tensor
 
 from kvscope.model.block_pool import BlockPool, names_of
 from kvscope.model.engine.engine import Engine
@@ -12,7 +20,11 @@ from kvscope.model.kv_cache import Sequence as CacheSequence
 from kvscope.model.log import schema
 from kvscope.model.serving.request import ServedRequest
 from kvscope.model.serving.room import Room
+from kvscope.model.serving.tier import tier_of
 from kvscope.model.settings import ServingSettings
+
+Copied = Callable[[schema.Copies, ServedRequest, int, int, float], None]
+"""Called with what was done with blocks, the request, and how many blocks, bytes and milliseconds it was."""
 
 
 class HashedRoom(Room):
@@ -24,8 +36,14 @@ class HashedRoom(Room):
         settings: ServingSettings,
         by_key: Mapping[str, ServedRequest],
         evicted: Callable[[ServedRequest, int], None],
+        copied: Copied,
     ):
         super().__init__(engine, settings, by_key, evicted)
+        self._copied, self._tier = copied, tier_of(settings.tier)
+        self._fetched: dict[str, int] = {}
+        """The rows that each request brought back when it joined last."""
+        self._stored_for: dict[bytes, ServedRequest] = {}
+        """The request that computed each block in the tier."""
         self._pool: BlockPool | None = None
         self._names: dict[str, list[bytes]] = {}
         """The names of each request's full blocks so far."""
@@ -55,22 +73,104 @@ class HashedRoom(Room):
         return sum(map(self._to_continue, running)) <= self.free
 
     def reserve(self, request: ServedRequest) -> CacheSequence:
-        """Returns a sequence with the cached blocks of the request's beginning."""
-        return self._opened.begin(self._hits(request))
+        """Returns a sequence with the blocks of the request's beginning that are cached, or that the tier has."""
+        sequence = self._opened.begin(self._hits(request))
+        self._fetch(request, sequence)
+        return sequence
+
+    def fetched_rows(self, request: ServedRequest) -> int:
+        return self._fetched.get(request.key, 0)
+
+    def _fetch(self, request: ServedRequest, sequence: CacheSequence) -> None:
+        """Copies the next blocks of the request's beginning from the tier to the end of `sequence`."""
+        self._fetched.pop(request.key, None)
+        if self._tier is None:
+            return
+        missing = self._to_find(request)[len(sequence.table) :]
+        names = list(takewhile(self._tier.has, missing))
+        if not names:
+            return
+        self._grow(sequence, len(names))
+        started = time.perf_counter()
+        blocks = sequence.table[-len(names) :]
+        rows = self._tier.get(names)
+        self._engine.cache.write_all(self._engine.cache.slots_of(blocks), rows)
+        ms = (time.perf_counter() - started) * 1000
+        sequence.length += len(names) * BLOCK_SIZE
+        for block, name in zip(blocks, names, strict=True):
+            self._opened.give_name(block, name)
+            self._computed_by[block] = self._stored_for[name]
+        self._fetched[request.key] = len(names) * BLOCK_SIZE
+        self._copied("fetched", request, len(names), rows.nbytes, ms)
+
+    def _grow(self, sequence: CacheSequence, count: int) -> None:
+        """Adds blocks to a sequence. Those that are evicted for it go to the tier."""
+        evicted = self._opened.grow(sequence, count)
+        counts = Counter(self._computed_by[block].key for block in evicted)
+        for key, number in counts.items():
+            request = self._by_key[key]
+            self._evicted(request, number)
+            self._store(
+                request, {block: name for block, name in evicted.items() if self._computed_by[block] is request}
+            )
+        for block in evicted:
+            del self._computed_by[block]
+
+    def _store(self, request: ServedRequest, evicted: Mapping[int, bytes]) -> None:
+        if self._tier is None:
+            return
+        new = {block: name for block, name in evicted.items() if not self._tier.has(name)}
+        if not new:
+            return
+        started, size, cache = time.perf_counter(), 0, self._engine.cache
+        for block, name in new.items():
+            rows = cache.read_all(cache.slots_of([block]))
+            self._tier.put(name, rows)
+            self._stored_for[name] = request
+            size += rows.nbytes
+        self._copied("stored", request, len(new), size, (time.perf_counter() - started) * 1000)
+
+    def cached_rows(self, ids: Sequence[int]) -> int:
+        """Returns how many rows of the beginning of `ids`, without the last, are in blocks that can be found."""
+        names = names_of(ids, BLOCK_SIZE)[: (len(ids) - 1) // BLOCK_SIZE]
+        return len(self._pool.find(names)) * BLOCK_SIZE if self._pool else 0
+
+    def rows_of(self, request: ServedRequest) -> tuple[list[bytes], Tensor]:
+        """Returns the names and rows of the full blocks of an ended request's prompt that can still be found."""
+        names = names_of(request.asked.ids, BLOCK_SIZE)
+        blocks = self._opened.find(names)
+        return names[: len(blocks)], self._engine.cache.read_all(self._engine.cache.slots_of(blocks))
+
+    def adopt(self, request: ServedRequest, names: Sequence[bytes], rows: Tensor) -> int:
+        """Stores rows of another engine in blocks that no request holds, as many as there are, so that `request` finds
+        them. Returns how many blocks there were of which it had none. `rows`: as `rows_of` returns them.
+        """
+        self.prepare()
+        known = self._opened.find(names)
+        sequence = self._opened.begin(known)
+        count = min(len(names) - len(known), self._opened.free)
+        self._grow(sequence, count)
+        blocks, first = sequence.table[len(known) :], len(known) * BLOCK_SIZE
+        self._engine.cache.write_all(
+            self._engine.cache.slots_of(blocks), rows[:, :, :, first : first + count * BLOCK_SIZE]
+        )
+        for block, name in zip(blocks, names[len(known) :], strict=False):
+            self._opened.give_name(block, name)
+            self._computed_by[block] = request
+        table = list(sequence.table)
+        self._engine.cache.release(sequence)
+        self._opened.take_back(table)
+        return count
 
     def allot(self, running: Sequence[ServedRequest]) -> None:
         """Gives the requests the blocks of the next pass, and names those that it fills. Call it right before that
         pass: from then on, other requests find them.
         """
-        evicted: Counter[str] = Counter()
         for request in sorted(running, key=lambda each: each.joined):
             sequence, missing = self._engine.scheduler.runs[request.key].sequence, self._to_continue(request)
-            for block in self._opened.grow(sequence, missing):
-                evicted[self._computed_by.pop(block).key] += 1
+            self._grow(sequence, missing)
             request.table = list(sequence.table)
             self._name_filled(request)
-        for key, count in evicted.items():
-            self._evicted(self._by_key[key], count)
 
     def _name_filled(self, request: ServedRequest) -> None:
         run = self._engine.scheduler.runs[request.key]
@@ -104,7 +204,9 @@ class HashedRoom(Room):
         return [schema.CachedBlock(block=block, request=self._computed_by[block].number) for block in unused]
 
     def close(self) -> None:
-        """Gives the blocks back to the cache."""
+        """Gives the blocks back to the cache, and frees what the tier has."""
+        if self._tier:
+            self._tier.close()
         if self._pool:
             self._pool.close()
             self._pool = None
@@ -126,7 +228,11 @@ class HashedRoom(Room):
         """Returns the cached blocks of the request's beginning, without its last token, which is always computed."""
         if self._pool is None:
             return []
-        return self._pool.find(self._names_of(request)[: (len(self._ids(request)) - 1) // BLOCK_SIZE])
+        return self._pool.find(self._to_find(request))
+
+    def _to_find(self, request: ServedRequest) -> list[bytes]:
+        """Returns the names of the blocks of its beginning that it may find: not the one of its last token."""
+        return self._names_of(request)[: (len(self._ids(request)) - 1) // BLOCK_SIZE]
 
     def _names_of(self, request: ServedRequest) -> list[bytes]:
         names = names_of(self._ids(request), BLOCK_SIZE, self._names.get(request.key, ()))

@@ -21,7 +21,7 @@ class Tokenized:
 
     ids: list[int]
     max_new_tokens: int
-    arrives_ms: int
+    arrives_ms: float
     cancel_ms: int | None
     cancel_tokens: int | None = None
     retry_of: int | None = None
@@ -55,6 +55,8 @@ class ServedRequest:
     """The last reported reason why it waits."""
     table: list[int] = field(default_factory=list)
     """Its blocks after the last pass."""
+    goes_on: bool = False
+    """Whether another engine continues it after its last token here."""
 
     @property
     def over(self) -> bool:

@@ -75,8 +75,14 @@ class Room:
         return Reason("blocks", self.needed_with(request, running), self.free)
 
     def reserve(self, request: ServedRequest) -> CacheSequence | None:
-        """Returns the sequence with which the request joins; None: the engine makes it, and shares with `sharers`."""
+        """Returns the sequence with which the request joins; None: the engine makes it, and shares with `sharers`.
+        Raises OSError if rows cannot be brought back from a tier.
+        """
         return None
+
+    def fetched_rows(self, request: ServedRequest) -> int:
+        """Returns how many rows of the request were brought back when it joined last."""
+        return 0
 
     @property
     def free(self) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import assert_never
+
+from torch import Tensor
 
 from kvscope.model.api import Refused
 from kvscope.model.engine.conditions import conditions_record
@@ -22,7 +25,10 @@ GREEDY = Sampling()
 
 
 class Round:
-    """Round `number` of workload `owner`, under `settings`. `token` describes a token id; `clock` returns seconds."""
+    """Round `number` of workload `owner`, under `settings`. `token` describes a token id; `clock` returns seconds.
+
+    `place`: the number of this engine, if the round has several; each then has a `Round`, which `receive`s requests.
+    """
 
     def __init__(
         self,
@@ -33,12 +39,16 @@ class Round:
         settings: ServingSettings,
         token: Callable[[int], schema.Token],
         clock: Callable[[], float],
+        place: int | None = None,
     ):
+        self._place = place
         self._owner, self._number, self._engine, self._settings = owner, number, engine, settings
         self._token, self._clock = token, clock
         self._began = clock()
-        self._requests = [ServedRequest(at, f"{owner}/{number}/{at}", each) for at, each in enumerate(asked)]
-        self._by_key = {request.key: request for request in self._requests}
+        self._requests: dict[int, ServedRequest] = {}
+        self._by_key: dict[str, ServedRequest] = {}
+        for at, each in enumerate(asked):
+            self.receive(at, each)
         self._room = self._room_for(settings)
         self._events: list[schema.ServingEvent] = []
         self._joined = 0
@@ -48,6 +58,8 @@ class Round:
         """Tokens that the current pass chose, by request."""
         self._done: list[ServedRequest] = []
         """Requests that the current pass ended."""
+        self._left: list[ServedRequest] = []
+        """Requests that the last pass ended."""
         self.failure: str | None = None
         """Why the model failed, None if it did not."""
 
@@ -58,23 +70,29 @@ class Round:
         if settings.contiguous:
             return ContiguousRoom(self._engine, settings, settings.contiguous, self._by_key, evicted)
         if settings.prefix == "blocks":
-            return HashedRoom(self._engine, settings, self._by_key, evicted)
+            return HashedRoom(self._engine, settings, self._by_key, evicted, self._report_copied)
         return Room(self._engine, settings, self._by_key, evicted)
 
     @property
     def over(self) -> bool:
         """Whether all requests have ended."""
-        return all(request.over for request in self._requests)
+        return self.open == 0
+
+    @property
+    def open(self) -> int:
+        """How many requests have not ended."""
+        return sum(not request.over for request in self._requests.values())
 
     @property
     def until_next_s(self) -> float:
         """Seconds until a request arrives or is cancelled; 0 if there is work now."""
         now = self._now()
-        coming = (self._arrival_of(request) for request in self._requests if request.state == "coming")
+        requests = self._requests.values()
+        coming = (self._arrival_of(request) for request in requests if request.state == "coming")
         due = [ms for ms in coming if ms is not None]
         due += [
             request.asked.cancel_ms
-            for request in self._requests
+            for request in requests
             if request.state in ("waiting", "preempted") and request.asked.cancel_ms is not None
         ]
         return max(0.0, min(due, default=now) - now) / 1000
@@ -100,10 +118,15 @@ class Round:
             raise Refused("prompt", message, limit=blocks)
         if retry_of is not None and not (retry_of < number and self._requests[retry_of].state == "cancelled"):
             raise Refused("retry_of", "retry_of must be an earlier request that was cancelled.")
-        request = ServedRequest(number, f"{self._owner}/{self._number}/{number}", asked)
-        self._requests.append(request)
-        self._by_key[request.key] = request
+        self.receive(number, asked)
         return number
+
+    def receive(self, number: int, asked: Tokenized, *, began: bool = False, goes_on: bool = False) -> ServedRequest:
+        """Adds request `number`. `began`: another engine has given its first token; `goes_on`: one will continue it."""
+        key = f"{self._owner}/{self._number}/{number}"
+        request = ServedRequest(number, key, asked, began=began, goes_on=goes_on)
+        self._requests[number] = self._by_key[request.key] = request
+        return request
 
     def leave(self, number: int) -> None:
         """Cancels a request now. Raises Refused."""
@@ -115,6 +138,38 @@ class Round:
             message = f"Request {number} is {request.state}: only a waiting or running request can be cancelled."
             raise Refused("request", message, status=409)
         self._cancel(request)
+
+    def number_of(self, key: str) -> int:
+        """Returns the number of the request with this run."""
+        return self._by_key[key].number
+
+    def leaving(self) -> list[ServedRequest]:
+        """Returns the requests of the last pass that another engine continues."""
+        return [request for request in self._left if request.goes_on]
+
+    def cached_rows(self, ids: Sequence[int]) -> int:
+        """Returns how many rows of the beginning of `ids` can be found here, by their content."""
+        return self._hashed.cached_rows(ids)
+
+    def rows_of(self, request: ServedRequest) -> tuple[list[bytes], Tensor]:
+        """Returns the names and rows of the full blocks of an ended request's prompt."""
+        return self._hashed.rows_of(request)
+
+    def adopt(self, request: ServedRequest, names: Sequence[bytes], rows: Tensor, ms: float) -> None:
+        """Stores the rows of a request that another engine began. `ms`: how long reading them there took; the request
+        arrives when they are stored.
+        """
+        started = time.perf_counter()
+        blocks = self._hashed.adopt(request, names, rows)
+        took = (time.perf_counter() - started) * 1000
+        later = took * self._settings.speed
+        request.asked = replace(request.asked, arrives_ms=request.asked.arrives_ms + later)
+        self._report_copied("moved", request, blocks, blocks * rows.nbytes // max(1, len(names)), ms + took)
+
+    @property
+    def _hashed(self) -> HashedRoom:
+        assert isinstance(self._room, HashedRoom)
+        return self._room
 
     def prepare(self) -> None:
         """Applies arrivals, cancellations, joins and preemptions before a pass."""
@@ -138,7 +193,13 @@ class Round:
         else:
             self._end(request, "done")
             self._done.append(request)
-            self._report("done", request)
+            request.goes_on = request.goes_on and record.reason == "length"
+            if not request.goes_on:
+                self._report("done", request)
+
+    def record_passes(self, first: int, passes: Sequence[PassRecord]) -> list[schema.Pass]:
+        """Returns the frames of the passes of `Engine.advance`, numbered from `first`."""
+        return [self.record_pass(first + number, done) for number, done in enumerate(passes)]
 
     def record_pass(self, number: int, done: PassRecord) -> schema.Pass:
         """Returns the frame of pass `number` of the workload."""
@@ -148,7 +209,7 @@ class Round:
         # In the order in which they joined, whatever the order of the batch: it decides whose blocks are evicted first.
         for request in sorted(self._done, key=lambda each: each.joined):
             self._keep_or_forget(request)
-        self._done = []
+        self._left, self._done = self._done, []
         self._note_tables()
         members = [self._member(entry) for entry in done.entries if self.owns(entry.run)]
         return schema.Pass(
@@ -156,16 +217,21 @@ class Round:
             round=self._number,
             start_ms=start_ms,
             ms=round(done.ms, 3),
+            **({} if self._place is None else {"engine": self._place}),
             weight_bytes=sum(done.weights.values()),
             weights_read=done.weights,
             draft=_draft(done.draft),
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
-            requests=[self._state(each) for each in self._requests] if has_states(len(self._requests)) else [],
+            requests=[self._state(each) for each in self._requests.values()] if self._has_states else [],
             pool=self._pool(),
             events=self._events_by(start_ms + done.ms),
             conditions=schema.Conditions(**conditions_record(replace(done.conditions, others=len(others)))),
         )
+
+    @property
+    def _has_states(self) -> bool:
+        return self._place is None and has_states(len(self._requests))
 
     def _pool(self) -> schema.PoolState:
         cached = self._room.cached
@@ -196,7 +262,7 @@ class Round:
         ended = schema.Round(
             round=self._number, ms=round(self._now(), 3), others=self._with_others, events=self._take_events()
         )
-        for request in self._requests:
+        for request in self._requests.values():
             if request.state in ("running", "preempted"):
                 self._drop(request)
             self._room.forget(request)
@@ -208,12 +274,13 @@ class Round:
 
     def _arrive_and_cancel(self) -> None:
         now = self._now()
-        for request in self._requests:
+        for request in self._requests.values():
             asked = request.asked
             arrival = self._arrival_of(request)
             if request.state == "coming" and arrival is not None and arrival <= now:
                 request.state = "waiting"
-                self._report("arrived", request, ms=arrival)
+                if not request.began:
+                    self._report("arrived", request, ms=arrival)
                 if (needed := self._room.most_blocks(asked)) > self._settings.blocks:
                     self._end(request, "refused")
                     self._report("refused", request, count=needed)
@@ -323,7 +390,8 @@ class Round:
         request.table = list(run.sequence.table)
         self._report("joined", request, count=len(run.ids))
         if donor is not None:
-            self._report("shared", request, count=run.sequence.length, other=donor.number)
+            rows = run.sequence.length - self._room.fetched_rows(request)
+            self._report("shared", request, count=rows, other=donor.number)
 
     def _preempt_for_room(self) -> None:
         """Frees the blocks that the next pass needs; preempts the youngest requests if there are too few."""
@@ -337,7 +405,7 @@ class Round:
             self._divide(running := self._of("running"))
 
     def _of(self, state: str) -> list[ServedRequest]:
-        return [request for request in self._requests if request.state == state]
+        return [request for request in self._requests.values() if request.state == state]
 
     def _drop(self, request: ServedRequest) -> None:
         """Ends its run and releases its blocks now."""
@@ -368,7 +436,7 @@ class Round:
 
     def _note_tables(self) -> None:
         """Updates the block tables; a block that differs from the one before was copied in order to write to it."""
-        for request in self._requests:
+        for request in self._requests.values():
             sequence = self._room.sequence_of(request)
             table = sequence.table if sequence else []
             if request.table and not table and request.state in ("done", "cancelled") and self._settings.sharing:
@@ -378,8 +446,11 @@ class Round:
             request.table = list(table)
 
     def _blocks_of_others(self) -> list[int]:
-        own = {block for request in self._requests for block in request.table}
+        own = {block for request in self._requests.values() for block in request.table}
         return [block for block, count in enumerate(self._engine.cache.refcounts) if count and block not in own]
+
+    def _report_copied(self, what: schema.Copies, request: ServedRequest, count: int, size: int, ms: float) -> None:
+        self._report(what, request, count=count, bytes=size, took_ms=round(ms, 3))
 
     def _report(
         self,
@@ -389,7 +460,7 @@ class Round:
         ms: float | None = None,
         count: int | None = None,
         other: int | None = None,
-        **more: str | int,
+        **more: str | float,
     ) -> None:
         at = round(self._now() if ms is None else ms, 3)
         event = {"ms": at, "what": what, "request": request.number, "count": count, "other": other, **more}

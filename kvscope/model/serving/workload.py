@@ -14,6 +14,7 @@ from kvscope.model.api import Refused
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, PassRecord, TokenRecord
 from kvscope.model.log import schema
+from kvscope.model.serving.cluster import Cluster, MakeEngine
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.round import Round
 from kvscope.model.settings import ServingSettings
@@ -22,7 +23,8 @@ Reported = schema.Asked | schema.Pass | schema.Round | schema.Close
 
 
 class Workload:
-    """Serves `asked` under each of `rounds`. `token` describes a token id; `clock` returns seconds.
+    """Serves `asked` under each of `rounds`. `token` describes a token id; `make_engine` makes the engines of rounds
+    that have their own; `clock` returns seconds.
 
     Call `prepare` before each pass of the engine, `take` with each record of its runs, then `record_passes`.
     """
@@ -34,13 +36,19 @@ class Workload:
         asked: Sequence[Tokenized],
         rounds: Sequence[ServingSettings],
         token: Callable[[int], schema.Token],
+        make_engine: MakeEngine,
         clock: Callable[[], float] = time.perf_counter,
     ):
         """Raises CacheFull if too few blocks are unreserved, and ValueError for a key in use."""
         self._key, self._scheduler = key, engine.scheduler
-        engine.scheduler.promise(key, max(settings.blocks for settings in rounds))
+        shared = (settings.blocks for settings in rounds if settings.engines is None)
+        engine.scheduler.promise(key, max(shared, default=0))
         self._to_come = [
-            lambda number=number, settings=settings: Round(key, number, engine, asked, settings, token, clock)
+            lambda number=number, settings=settings: (
+                Cluster(key, number, make_engine, asked, settings, token)
+                if settings.engines
+                else Round(key, number, engine, asked, settings, token, clock)
+            )
             for number, settings in enumerate(rounds)
         ]
         self._round = self._to_come.pop(0)()
@@ -60,7 +68,10 @@ class Workload:
 
     def prepare(self) -> list[Reported]:
         """Applies arrivals, cancellations, joins and preemptions before a pass. Returns the frames of a round's end."""
-        self._round.prepare()
+        try:
+            self._round.prepare()
+        except OSError as error:  # of a tier
+            return [self.stop("failed", f"Evicted blocks could not be stored or brought back: {error}.")]
         if not self._round.over:
             return []
         ended = self._round.end()
@@ -99,9 +110,9 @@ class Workload:
         """Returns the frame of each pass of `Engine.advance`, or the last frame if the model failed."""
         if self._round.failure is not None:
             return [self.stop("failed", self._round.failure)]
-        first = self._passes
-        self._passes += len(passes)
-        return [self._round.record_pass(first + number, done) for number, done in enumerate(passes)]
+        frames = self._round.record_passes(self._passes, passes)
+        self._passes += len(frames)
+        return [*frames]
 
     def stop(self, reason: schema.Reason = "stopped", error: str | None = None) -> schema.Close:
         """Ends the workload in any state, and returns its last frame."""

@@ -36,15 +36,24 @@ import {
 import { letterOf } from "./owners.js";
 import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { CANCEL_AND_RETRY } from "./retry.js";
+import { ROUTING } from "./routing.js";
+import { SEPARATE } from "./separate.js";
 import { DRAFT_LAYERS, SPECULATION } from "./speculation.js";
 import { STREAMING } from "./streaming.js";
+import { TIERS } from "./tiers.js";
 import { wholeMs } from "./whole-ms.js";
 
 /** Every prompt is read in one pass. */
 const WHOLE = 512;
 const SMALL = 16;
 /** Settings that would change what other experiments show, or that would not suit their numbers. */
-const PLAIN = { contiguous: null, budget: null, prefix: /** @type {const} */ ("tokens") };
+const PLAIN = {
+  contiguous: null,
+  budget: null,
+  prefix: /** @type {const} */ ("tokens"),
+  engines: null,
+  tier: /** @type {const} */ ("none"),
+};
 /** Estimated; it only decides how many blocks are little memory. */
 const CHARACTERS_PER_TOKEN = 4.2;
 const TEMPLATE_TOKENS = 14;
@@ -60,6 +69,7 @@ const inPercent = (value) => percent(value, 0);
  * @property {import("./measures.js").Answer[]} answers
  * @property {Object[]} requests
  * @property {number} blockSize
+ * @property {Object} model as in the `open` frame
  * @property {number[]} [received] ms at which this page got each pass, by number; from the store, all at once
  *
  * @typedef {Object} Figure
@@ -274,6 +284,9 @@ export const EXPERIMENTS = [
     ],
   },
   LOAD,
+  ROUTING,
+  SEPARATE,
+  TIERS,
 ];
 
 function oneDecimal(value) {

@@ -23,8 +23,7 @@ const AXIS_PARTS = 5;
 
 /** @returns {number} the time in ms up to which the log has the round */
 export function nowOf(round) {
-  const last = round.passes.at(-1);
-  return Math.max(round.end?.ms ?? 0, last ? endOf(last) : 0);
+  return round.passes.reduce((last, pass) => Math.max(last, endOf(pass)), round.end?.ms ?? 0);
 }
 
 /**

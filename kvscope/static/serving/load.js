@@ -9,6 +9,7 @@
 import { disturbance } from "../shared/facts/conditions.js";
 import { fixed, integer, percent } from "../shared/facts/format.js";
 import { form, msg, plural } from "../shared/words/msg.js";
+import { arrivalsOf, randoms } from "./arrivals.js";
 import { doneMs, firstTokenMs, preemptionsIn, sumOf, tokensOut } from "./measures.js";
 import { NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
@@ -19,9 +20,6 @@ export const PERCENTS = [50, 95, 99];
 const LONGER = 2;
 /** More answers per second are so many times as many; at higher rates, an engine that is full already does not reach this. */
 const MORE = 1.1;
-/** Numbers of the random sequence (Numerical Recipes, a linear congruential generator modulo 2³²). */
-const [SEED, FACTOR, ADDED, MODULUS] = [7, 1664525, 1013904223, 2 ** 32];
-
 const CHOICES = [
   {
     ...{ id: "requests", label: msg`Requests`, value: 24, least: 8, most: 500, step: 4 },
@@ -38,7 +36,10 @@ const CHOICES = [
     },
     text: (value) => msg`${fixed(value / 1000, 2)} s`,
   },
+  { id: "engines", label: msg`Engines, each with its own cache`, value: 1, least: 1, most: 4, step: 1, text: integer },
 ];
+/** What blocks that are found by their content need. */
+const WITH_BLOCKS = { sharing: true, reserve: false, keep: null, contiguous: null };
 
 /** An entry of the list in experiments.js. */
 export const LOAD = {
@@ -75,31 +76,25 @@ export const LOAD = {
  * @property {{times: number, rows: number}} preempted
  */
 
-/** @returns {number[]} `count` numbers from 0 to 1, the same at every call */
-function randoms(count) {
-  let last = SEED;
-  return Array.from({ length: count }, () => {
-    last = (FACTOR * last + ADDED) % MODULUS;
-    return last / MODULUS;
-  });
-}
-
 /**
  * Draws each request from the form's, and its arrival: the times between arrivals are exponentially distributed.
  *
  * @param {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}} posted
  * @param {Object<string, number>} chosen
  */
-function withArrivals({ system, requests, settings }, { requests: count, gap }) {
+function withArrivals({ system, requests, settings }, { requests: count, gap, engines }) {
   const numbers = randoms(2 * count);
-  const [gaps, drawn] = [numbers.slice(0, count), numbers.slice(count)];
-  let arrives = 0;
-  const sent = drawn.map((share, at) => {
-    if (at > 0) arrives += -Math.log(1 - gaps[at]) * gap;
+  const arrivals = arrivalsOf(numbers.slice(0, count), gap);
+  const sent = numbers.slice(count).map((share, at) => {
     const { prompt, max_new_tokens } = requests[Math.floor(share * requests.length)];
-    return { prompt, max_new_tokens, ...NEVER_CANCELLED, arrives_ms: Math.round(arrives) };
+    return { prompt, max_new_tokens, ...NEVER_CANCELLED, arrives_ms: arrivals[at] };
   });
-  return { system, requests: sent, settings };
+  return { system, requests: sent, settings: engines > 1 ? { ...settings, ...onEngines(engines) } : settings };
+}
+
+/** Of several engines, each request goes to the one with the fewest. */
+function onEngines(count) {
+  return { engines: { count, route: "least", prefill: 0 }, prefix: /** @type {const} */ ("blocks"), ...WITH_BLOCKS };
 }
 
 /**

@@ -56,10 +56,10 @@ export function rowsReadIn({ reads }, { from, to }) {
   );
 }
 
-/** @returns {number|null} end of the last pass with rows of the workload, in ms */
-export function doneMs(round) {
-  const last = round.passes.findLast(({ members }) => members.length);
-  return last ? endOf(last) : null;
+/** @returns {number|null} when the last of the passes with rows of the workload ends, in ms; several engines end in any order */
+export function doneMs({ passes }) {
+  const ends = passes.filter(({ members }) => members.length).map(endOf);
+  return ends.length ? ends.reduce((last, end) => Math.max(last, end)) : null;
 }
 
 /** @returns {number|null} tokens of the round per second until all were done */

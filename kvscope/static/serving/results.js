@@ -68,7 +68,11 @@ export function resultOf(log) {
   const blockSize = log.open.block_size;
   const over = log.rounds.filter(({ end }) => end);
   const { received } = log;
-  const facts = over.map((round) => ({ round, requests, blockSize, received, answers: answersOf(round, requests) }));
+  const { model } = log.open;
+  const facts = over.map((round) => ({
+    ...{ round, requests, blockSize, model, received },
+    answers: answersOf(round, requests),
+  }));
   const complete = over.length === planned.length;
   const sides = facts.map((each) => ({
     ...each,

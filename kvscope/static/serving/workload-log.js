@@ -16,6 +16,8 @@ import { Log } from "../shared/log/log.js";
  * @property {number|null} budget most rows of all requests in a pass
  * @property {"tokens"|"blocks"} prefix what requests with the same beginning share
  * @property {number} [speed] arrival times are divided by it; 1 where it is absent
+ * @property {{count: number, route: string, prefill: number}|null} [engines] its own engines
+ * @property {"none"|"memory"|"file"} [tier] where evicted blocks go
  *
  * @typedef {Object} Round
  * @property {number} number
@@ -25,7 +27,13 @@ import { Log } from "../shared/log/log.js";
  */
 
 /** Settings that older logs lack, with the values that were in force. */
-const ABSENT = { budget: null, prefix: /** @type {const} */ ("tokens"), speed: 1 };
+const ABSENT = {
+  budget: null,
+  prefix: /** @type {const} */ ("tokens"),
+  speed: 1,
+  engines: null,
+  tier: /** @type {const} */ ("none"),
+};
 
 export class Workload extends Log {
   /** @param {string} id */

@@ -25,6 +25,7 @@ from tests.support.served import (
     Served,
     all_alone,
     alone,
+    another_engine,
     asked,
     continuation,
     most_blocks,
@@ -294,7 +295,7 @@ def test_rows_that_do_not_stay_are_really_dropped_and_their_blocks_given_back() 
 
 def test_stopping_gives_everything_back() -> None:
     engine = tiny_engine()
-    workload = Workload("w", engine, [asked(prompt(30), new=9), asked(prompt(5))], [CONTINUOUS], token)
+    workload = Workload("w", engine, [asked(prompt(30), new=9), asked(prompt(5))], [CONTINUOUS], token, another_engine)
     workload.prepare()
     engine.advance()
     workload.record_passes(engine.passes)
@@ -308,7 +309,7 @@ def test_stopping_gives_everything_back() -> None:
 def test_a_workload_waits_for_nothing_but_its_next_request() -> None:
     now = [0.0]
     requests = [asked(prompt(3), arrives_ms=500), asked(prompt(3), arrives_ms=900)]
-    workload = Workload("w", tiny_engine(), requests, [CONTINUOUS], token, clock=lambda: now[0])
+    workload = Workload("w", tiny_engine(), requests, [CONTINUOUS], token, another_engine, clock=lambda: now[0])
     assert workload.prepare() == []
     assert workload.until_next_s == pytest.approx(0.5)
     now[0] = 0.6
@@ -318,11 +319,11 @@ def test_a_workload_waits_for_nothing_but_its_next_request() -> None:
 
 def test_its_blocks_are_promised_to_it_so_that_others_cannot_take_them() -> None:
     engine = Engine(shared_model(), capacity=160)
-    Workload("w", engine, [asked(prompt(3))], [ServingSettings(blocks=8)], token)
+    Workload("w", engine, [asked(prompt(3))], [ServingSettings(blocks=8)], token, another_engine)
     with pytest.raises(CacheFull):
         engine.admit("somebody", prompt(40), GREEDY, 20)
     with pytest.raises(CacheFull):
-        Workload("another", engine, [asked(prompt(3))], [ServingSettings(blocks=8)], token)
+        Workload("another", engine, [asked(prompt(3))], [ServingSettings(blocks=8)], token, another_engine)
 
 
 def test_a_failing_model_fails_the_workload(monkeypatch: pytest.MonkeyPatch) -> None:

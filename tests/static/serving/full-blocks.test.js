@@ -53,7 +53,7 @@ test("the result counts hits, evictions and rows that were computed", () => {
 test("an older log shares token by token, without a budget", () => {
   const { budget: _budget, prefix: _prefix, ...older } = SETTINGS;
   const log = folded(framesOf([older, { ...older, budget: 9 }]));
-  assert.deepEqual(log.study.rounds[0], { ...SETTINGS, speed: 1 });
+  assert.deepEqual(log.study.rounds[0], { ...SETTINGS, speed: 1, engines: null, tier: "none" });
   assert.equal(experimentOf(log.study), BUDGETED);
 });
 

@@ -12,6 +12,7 @@ import { otherSettings } from "../other-settings.js";
 import { howItWent, preemptedBefore, whatItDid } from "../sentences.js";
 import { Tally } from "../tally.js";
 import { wholeMs } from "../whole-ms.js";
+import { EngineLanes, RequestsOfEngines } from "./engine-lanes.js";
 import { Happened } from "./happened.js";
 import { Join } from "./join.js";
 import { Pool } from "./pool.js";
@@ -23,6 +24,8 @@ import { WideResult } from "./wide-result.js";
 const PARTS = [Pool, Time, ThisPass, Happened];
 /** Of a workload with many requests: its passes have no state of each, so there are no blocks and no lanes to draw. */
 const PARTS_OF_MANY = [ThisPass, Many];
+/** Of a round on several engines. */
+const PARTS_OF_ENGINES = [EngineLanes, ThisPass, RequestsOfEngines];
 
 /**
  * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, result: Object|null, limits: Object, framed: boolean}}
@@ -50,8 +53,13 @@ export function Watched({ playing, state, result, limits, framed }) {
       <${Transport} state=${state} pass=${pass} playing=${playing} />
       <${Memo} of=${WideResult} log=${log} result=${result} />
     </div>
-    ${(pass.requests.length ? PARTS : PARTS_OF_MANY).map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
+    ${partsOf(round, pass).map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
   `;
+}
+
+function partsOf({ settings }, { requests }) {
+  if (settings.engines) return PARTS_OF_ENGINES;
+  return requests.length ? PARTS : PARTS_OF_MANY;
 }
 
 function Many({ log, tally }) {
@@ -105,6 +113,6 @@ function JustNow({ round, pass, requests, tally, now, quiet }) {
   const did = whatItDid(pass, preemptedBefore(tally, pass.number)).join(" ");
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
-    ${now ? nodes`Pass ${place} just ended after ${took}.` : nodes`Pass ${place} took ${took} and ended at ${end}.`} ${did} ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
+    ${now ? nodes`Pass ${place} just ended after ${took}.` : nodes`Pass ${place} took ${took} and ended at ${end}.`} ${typeof pass.engine === "number" ? msg`Engine ${integer(pass.engine + 1)}:` : ""} ${did} ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
   </p>`;
 }

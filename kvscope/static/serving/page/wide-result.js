@@ -2,10 +2,17 @@
 
 import { html } from "htm/preact";
 import { ConversationResult } from "./conversation-result.js";
+import { FiguresResult } from "./figures-result.js";
 import { LoadResult } from "./load-result.js";
 
 /** By experiment: those with `details`. */
-const WIDE = { load: LoadResult, conversation: ConversationResult };
+const WIDE = {
+  load: LoadResult,
+  conversation: ConversationResult,
+  routing: FiguresResult,
+  separate: FiguresResult,
+  tier: FiguresResult,
+};
 
 /** @param {{log: import("../workload-log.js").Workload, result: import("../results.js").Result|null}} props of the log in sight */
 export function WideResult({ log, result }) {

@@ -16,7 +16,7 @@ export function EffectsView({ state, step: _, ...parts }) {
   const shared = { state, step, ...parts };
   return html`<div class="sheet scrolls grow effects">
     <div class="row between">
-      <h2>${nodes`How the prediction ${html`<${Token} class="word-output" token=${token} limit=${40} />`} changes without a part`}</h2>
+      <h2>${nodes`How the prediction ${html`<${Token} class="word-output" token=${token} limit=${40} />`} changes when a part is replaced`}</h2>
       <${OtherTokens} run=${run} step=${step} dispatch=${parts.dispatch} />
     </div>
     <p class="sheet-say">${msg`Attention shows where a head looks, not what the answer loses without it. Here each part alone is really replaced, and the step is computed again with all others: its total effect. They may make up for a part, so a small change does not mean that the part does nothing. What replaces the part is a choice, and it can change the ranking.`}</p>
@@ -27,12 +27,12 @@ export function EffectsView({ state, step: _, ...parts }) {
     </section>
     <section class="sheet-part" data-names="effects-tokens" aria-label=${msg`Tokens of the text`}>
       <h3>${msg`Tokens of the text`}</h3>
-      <p class="sheet-say">${msg`Each token is left out once; those behind it move up by one position. Without the last token, the model continues an earlier place of the text.`}</p>
+      <p class="sheet-say">${msg`Each token is left out once; those behind it move up by one position. Without the last token, the model continues an earlier place of the text.`}${run.open.changed ? ` ${msg`This run’s changes stay at their positions, so that behind a token that is left out they may meet other tokens: part of an effect may come from that.`}` : ""}</p>
       <${TokensPart} ...${shared} />
     </section>
     <section class="sheet-part" data-names="effects-layers" aria-label=${msg`Layers`}>
       <h3>${msg`Layers and their halves`}</h3>
-      <p class="sheet-say">${msg`A layer or half that is replaced by zeros adds nothing to the residual stream.`}</p>
+      <p class="sheet-say">${msg`A layer or half that is replaced by zeros adds nothing to the residual stream.`}${run.open.changed ? ` ${msg`Where this run changes the residual stream after a layer, replacing the layer removes that change too.`}` : ""}</p>
       <${LayersPart} ...${shared} />
     </section>
     <section class="sheet-part" data-names="effects-patches" aria-label=${msg`Patches from another prompt`}>

@@ -14,7 +14,8 @@ const STANDINGS = { "total-only": msg`larger total`, "direct-only": msg`larger d
 
 export function HeadTable({ run, token, looks, measurement, totals, directs, patterns, measure, onSelect }) {
   const { heads } = run;
-  const cap = run.open.model.logit_cap
+  const { logit_cap: logitCap, post_norms: postNorms } = run.open.model;
+  const cap = logitCap
     ? `${msg`This model then caps its logits, so that a share of a large logit moves it by less.`} `
     : "";
   const { effects, base } = measurement;
@@ -57,7 +58,7 @@ export function HeadTable({ run, token, looks, measurement, totals, directs, pat
     />
     ${
       directs &&
-      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through the final norm with its scale held fixed at this run’s value, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Larger total: at least ${percent(LARGE, 0)} of the largest total, and at most ${percent(SMALL, 0)} of the largest direct effect; larger direct: the reverse; each is a share of its own kind. ${measure === "kl" ? `${msg`Of KL, the square root is compared, since KL grows about as the square of a small change.`} ` : ""}Direct effects are measured against zeros, whatever replaces the head.`}${
+      html`<p class="muted small effect-says">${msg`Direct: what the head writes into the last row, through ${postNorms ? msg`the norm after attention and the final norm, both with their scales held fixed at this run’s values` : msg`the final norm with its scale held fixed at this run’s value`}, as logit of the token less ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}. ${cap}Larger total: at least ${percent(LARGE, 0)} of the largest total, and at most ${percent(SMALL, 0)} of the largest direct effect; larger direct: the reverse; each is a share of its own kind. ${measure === "kl" ? `${msg`Of KL, the square root is compared, since KL grows about as the square of a small change.`} ` : ""}Direct effects are measured against zeros, whatever replaces the head.`}${
         patterns &&
         ` ${msg`Previous and induction: mean attention weight, on ${patterns.sequences} sequences of ${patterns.length} random tokens, each read twice, to the token before, and in the second reading to the token that followed the same one in the first.`}`
       }</p>`

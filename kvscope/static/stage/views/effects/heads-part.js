@@ -84,7 +84,7 @@ export function HeadsPart({ state, client, dispatch, step }) {
       })
     : [];
   const largest = lacks ? 0 : byStrength(totals)[0];
-  return html`<${Measured} measurement=${measurement} run=${run} readiness=${state.readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${state.readiness} label=${msg`Replace each of ${layers * heads} heads`} name=${msg`Heads replaced`} />
     ${lacks && html`<p class="effect-picked" role="status">${msg`This stored answer has no logits. Choose a foil, or another measure.`}</p>`}
     ${done && html`<p class="effect-headline">${first} ${effectSentence(replaced(headName(largest, heads)), token, base, effects[largest])}</p>`}
     ${
@@ -187,7 +187,7 @@ function scaleSays(by, measure, largest, count) {
   if (by === "induction")
     return msg`mean weight on the token that followed the same one before, on repeated random tokens, 0 to ${percent(largest, 0)} (√ scale)`;
   if (by === "direct")
-    return msg`direct logit effect, −${signed(largest).slice(1)} to ${signed(largest)} logits (√ scale; green: for the token, pink: against it), the norm’s scale held fixed`;
+    return msg`direct logit effect, −${signed(largest).slice(1)} to ${signed(largest)} logits (√ scale; green: raises the token’s logit more than ${measure === "difference" ? msg`the foil’s` : msg`the mean of all logits`}, pink: less), the scales of norms held fixed`;
   if (!count) return msg`Nothing is measured yet. A head is replaced in the row of every token.`;
   return totalScale(measure, largest);
 }
@@ -199,7 +199,9 @@ function agreements(state, { run, step, choice, totals, directs }) {
   const others = SWITCHES.filter(({ by }) => by !== choice.switch).flatMap(({ by, name }) => {
     const { status, effects, base } = effectsOf(state, { run: run.id, step, kinds: HEADS_OFF, how: howOf(choice, by) });
     if (status !== "done") return [];
-    const values = effects.map((each) => totalOf(choice.measure, base, each) ?? 0);
+    const values = effects.map((each) => totalOf(choice.measure, base, each));
+    // Answers that were stored before foils existed have no logits.
+    if (values.includes(null)) return [];
     return [agreementSentence(msg`Replaced by ${own}`, msg`by ${name}`, agreement(totals, values), top)];
   });
   const direct = directs

@@ -46,7 +46,7 @@ export function LayersPart({ state, client, dispatch, step }) {
     const value = values[placeOf(at)] ?? null;
     return value === null ? null : colourOf(theme, measure, value, largest);
   };
-  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each layer and half`} name=${msg`Layers switched off`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Replace each layer and half`} name=${msg`Layers replaced`} />
     <figure class="effect-layers">
       <${Grid} layers=${run.layers} columns=${KINDS.length} name=${msg`What changes when a layer is replaced`} headings=${KINDS.map(({ heading }) => heading)}
         colour=${colour} title=${title} selected=${selected} onSelect=${setSelected} />

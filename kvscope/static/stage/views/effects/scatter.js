@@ -70,8 +70,10 @@ export function scatterSays(measure) {
       ? msg`Far from 0 upwards or down, near 0 across: large among total effects, small among direct ones. Perhaps it acts through later parts, the norm, or what the replacement writes.`
       : msg`Far from 0 upwards or down, near 0 across: large among total effects, small among direct ones. Perhaps it acts through later parts, other tokens’ logits, the norm, or what the replacement writes.`,
     two
-      ? msg`Far across, near 0 upwards: it writes much, yet replacing it changes little: others may make up for it, or what replaces it may write much the same.`
-      : msg`Far across, near 0 upwards: it writes much, yet replacing it changes little: the probability may be near 100 %, it may raise rivals as much, others may make up for it, or what replaces it may write much the same.`,
-    msg`The picture shows that the two differ, not why.`,
+      ? msg`Far across, near 0 upwards: large among direct effects, small among total ones. Perhaps others make up for it, what replaces it writes much the same, or one head with a very large total stretches the scale.`
+      : msg`Far across, near 0 upwards: large among direct effects, small among total ones. Perhaps the probability is near 100 %, it raises rivals as much, others make up for it, what replaces it writes much the same, or one head with a very large total stretches the scale.`,
+    two
+      ? msg`The picture shows which heads rank high in one kind of effect and low in the other, not why. The table has the numbers of both, in logits.`
+      : msg`The picture shows which heads rank high in one kind of effect and low in the other, not why. The two kinds have different units.`,
   ].join(" ");
 }

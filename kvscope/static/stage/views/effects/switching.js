@@ -47,10 +47,12 @@ export function Switching({ state, step, dispatch }) {
 function withEveryRow({ open }, by) {
   return [
     by === "resample"
-      ? msg`Every row gets it; if both prompts begin alike, the rows of that beginning stay as they were.`
+      ? msg`Every row gets it. In a run without changes, if both prompts begin alike, the rows of that beginning stay as they were.`
       : msg`Every row gets it, also the first, on which many heads rest their attention: a large effect may come from there.`,
     ["mean", "reference"].includes(by) && open.chat && msg`Rows of the chat template count too.`,
-    open.changed && by !== "zero" && msg`In this changed run, what replaces the part is computed without its changes.`,
+    open.changed &&
+      by !== "zero" &&
+      msg`This run has changes, and what replaces the part is computed without them: also rows that would else stay the same can change.`,
   ].filter(Boolean);
 }
 

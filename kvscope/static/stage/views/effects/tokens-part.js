@@ -59,7 +59,7 @@ function SwitchedOff({ state, position, dispatch }) {
   const change = switchedOff("token", { position });
   const place = placeInWords(change, run.tokens);
   return html`<p class="small line on-line">
-    <span class="muted">${msg`Switching its row off gives other numbers: the text keeps its length, with zeros as this token’s embedding.`}</span>
+    <span class="muted">${msg`Switching its row off gives other numbers: the text keeps its length, with zeros as the row that enters the first layer: of its token, and of its position if the model adds a vector for that.`}</span>
     <button type="button" class="button small still nowrap" aria-label=${`${NAME} ${msg`Switch off ${place}`}`} onClick=${() => dispatch({ type: "addChange", change })}>${NAME}</button>
   </p>`;
 }

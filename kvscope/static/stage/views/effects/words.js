@@ -26,12 +26,12 @@ export const SWITCHES = [
   {
     by: "mean",
     name: msg`its mean over this prompt`,
-    says: msg`The part gives every row the mean of its own rows in this prompt: what differs between rows is gone; their average, the first row included, stays.`,
+    says: msg`The part gives every row the mean of its own rows in this prompt: what differs between rows is gone. The first row counts too.`,
   },
   {
     by: "resample",
     name: msg`its rows from another prompt`,
-    says: msg`The part gives each row what it gave at the same position of another prompt. What both prompts share stays; only what differs shows.`,
+    says: msg`The part gives each row what it gave at the same position of another prompt. What the part gives alike in both stays; what it gives differently is replaced.`,
   },
   {
     by: "reference",
@@ -141,7 +141,7 @@ export function comparisonSentences(facts, looks, effects, { heads, tokens, riva
   }
   if (mattersMost !== null && mattersMost !== looksMost) {
     sentences.push(
-      msg`Of the heads whose largest weight from the newest token on any token but the first is below the median head’s, ${place(mattersMost)} has the largest KL: it gives no token but the first more than ${share(mattersMost)}. Replaced in every row, it gives a KL divergence of ${divergence(effects[mattersMost].kl)} (median head: ${divergence(facts.median)}).`,
+      msg`Of the heads whose largest weight from the newest token on any token but the first is below the median head’s, ${place(mattersMost)} has the largest KL: its largest weight on any token but the first is about ${share(mattersMost)}. Replaced in every row, it gives a KL divergence of ${divergence(effects[mattersMost].kl)} (median head: ${divergence(facts.median)}).`,
     );
   }
   return sentences;

@@ -1,0 +1,57 @@
+/** Facts of rounds on several engines (docs/frames.md, Several engines of a round). Pure. */
+
+import { endOf, firstTokenMs, rowsOf, sumOf, waitsOf } from "./measures.js";
+
+/** @param {import("./workload-log.js").Round} round @returns {Object[]} all its events */
+export function eventsOf({ passes, end }) {
+  return [...passes.flatMap(({ events }) => events), ...(end?.events ?? [])];
+}
+
+/** @returns {{count: number, bytes: number, ms: number}} blocks that were copied: "moved", "stored" or "fetched" */
+export function copied(round, wanted) {
+  const those = eventsOf(round).filter(({ what }) => what === wanted);
+  return {
+    count: sumOf(those, ({ count }) => count),
+    bytes: sumOf(those, ({ bytes }) => bytes),
+    ms: sumOf(those, ({ took_ms }) => took_ms),
+  };
+}
+
+/** @returns {number} bytes of a block: K and V of each of its tokens, in every layer and KV head, in float32 */
+export function blockBytes({ layers, kv_heads: kvHeads, head_dim: headDim }, blockSize) {
+  return 2 * layers * kvHeads * headDim * 4 * blockSize;
+}
+
+/** @returns {number} share of the tokens of all prompts that were in the cache of the engine that read them */
+export function foundShare({ answers, requests }) {
+  return sumOf(answers, ({ shared }) => shared) / sumOf(requests, ({ tokens }) => tokens);
+}
+
+/** @returns {number|null} ms of the longest time between two tokens of an answer; null if no answer has two */
+export function longestGap({ answers }) {
+  const gaps = answers.flatMap((answer) => waitsOf(answer).map(({ ms }) => ms));
+  return gaps.length ? gaps.reduce((most, ms) => Math.max(most, ms)) : null;
+}
+
+/** @returns {(number|null)[]} ms from the arrival of each request to its first token */
+export const firstTokens = ({ answers }) => answers.map(firstTokenMs);
+
+/**
+ * @typedef {Object} Lane one engine in a round
+ * @property {number} engine its number
+ * @property {Object[]} passes
+ * @property {number} rows computed
+ * @property {number} busy share of the time until the round's last pass ended in which it computed
+ */
+
+/** @returns {Lane[]} one for each engine of the round; none if the round has no engines of its own */
+export function lanesOfEngines({ passes, settings }) {
+  const until = passes.reduce((last, pass) => Math.max(last, endOf(pass)), 0);
+  return Array.from({ length: settings.engines?.count ?? 0 }, (_, engine) => {
+    const own = passes.filter((pass) => pass.engine === engine);
+    return {
+      ...{ engine, passes: own, rows: sumOf(own, rowsOf) },
+      busy: until ? sumOf(own, ({ ms }) => ms) / until : 0,
+    };
+  });
+}
