@@ -56,6 +56,9 @@ SENTENCES = {
     "and get one block after the other; leave it out",
     "only_with_blocks": '{name} goes only with "prefix": "blocks": it needs blocks that are found by their content',
     "prefill_engines": "{name} must be from {low} to {high}: of the engines, at least one must decode",
+    "prefill_of_stages": "{name} does not go with two stages, which have one half of the layers each; leave it out",
+    "draft_of_stages": "{name} does not go with two stages: the first layers alone would compute it; leave it out",
+    "tier_of_engines": "{name} does not go with engines of the round's own; their clocks count passes; leave it out",
     "not_with_engines": "{name} cannot be cancelled or retried in a round with engines of its own; leave out "
     "cancel_ms, cancel_tokens and retry_of",
 }
@@ -69,7 +72,14 @@ MOST_SHOWN = 40
 UNBOUNDED = (
     *("nowhere", "string_unicode", "string_pattern_mismatch", "string_type"),
     *("head_of_no_layer", "keeps_nothing", "not_of_change", "not_of_expert", "not_a_page", "not_an_id", "few_choices"),
-    *("not_with_blocks", "only_with_blocks", "not_with_engines"),
+    *(
+        "not_with_blocks",
+        "only_with_blocks",
+        "not_with_engines",
+        "prefill_of_stages",
+        "draft_of_stages",
+        "tier_of_engines",
+    ),
 )
 """Kinds of errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}

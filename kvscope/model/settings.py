@@ -184,6 +184,12 @@ class Engines(Settings):
             ge=0, lt=MAX_ENGINES, description="engines that only read prompts; the others only decode. 0: all do both"
         ),
     ] = 0
+    stages: Annotated[
+        int,
+        Field(
+            ge=1, le=2, description="2: each engine has half of the layers, and `count` batches take turns (pipeline)"
+        ),
+    ] = 1
 
     @model_validator(mode="after")
     def _fits(self) -> Engines:
@@ -191,6 +197,8 @@ class Engines(Settings):
             raise PydanticCustomError(
                 "prefill_engines", "{member}", {"member": ".prefill", "limit": [0, self.count - 1]}
             )
+        if self.stages > 1 and self.prefill:
+            raise PydanticCustomError("prefill_of_stages", "{member}", {"member": ".prefill"})
         return self
 
 
@@ -241,6 +249,10 @@ class ServingSettings(Settings):
         others = [name for name, suits in (plain | {"contiguous": not self.contiguous}).items() if not suits]
         if self.prefix == "blocks" and others:
             raise PydanticCustomError("not_with_blocks", "{member}", {"member": f".{others[0]}"})
+        if self.engines and self.engines.stages > 1 and self.draft:
+            raise PydanticCustomError("draft_of_stages", "{member}", {"member": ".draft"})
+        if self.engines and self.tier != "none":
+            raise PydanticCustomError("tier_of_engines", "{member}", {"member": ".tier"})
         of_blocks = {"engines": self.engines is not None, "tier": self.tier != "none"}
         if self.prefix != "blocks" and (needing := [name for name, needs in of_blocks.items() if needs]):
             raise PydanticCustomError("only_with_blocks", "{member}", {"member": f".{needing[0]}"})

@@ -219,8 +219,9 @@ class Run:
 
         Returns for each part `logprob` and `logit` of the step's token, `foil_logprob` and `foil_logit`, and `kl` (in
         nats; logarithms are natural), NumPy float64 [layers, heads] of "heads", [layers], [positions] or [layers,
-        positions]; `base`, the same of the whole model; `other`, of the other prompt, else None; and `foil`, the token.
-        docs/frames.md has each under `effects`. The model computes them.
+        positions]; `base`, the same of the step as it was; with "resample", `other`, of the other prompt followed by
+        the run's answer up to this step, else None; and `foil`, the token. docs/frames.md has each under `effects`. The
+        model computes them.
         """
         from kvscope.app.reader import effects
 

@@ -68,7 +68,7 @@ def make_batch(entries: list[Entry], window: int | None = None) -> tuple[Batch, 
         positions=torch.tensor([p for entry in ordered for p in entry.positions]),
         slots=torch.cat([entry.new_slots for entry in ordered]),
         groups=tuple(groups),
-        out_rows=torch.tensor(out_rows),
+        out_rows=torch.tensor(out_rows, dtype=torch.long),
     )
     return batch, order
 

@@ -25,7 +25,8 @@ class ServingCheck:
         self.passes = 0
         self._requests, self._rounds, self._block_size = list(study.requests), study.rounds, block_size
         self._round = 0
-        self._from_ms = 0.0
+        self._from_ms: dict[int | None, float] = {}
+        """When the last pass of each engine began, in this round."""
         self._chosen = [0] * len(study.requests)
         """How many tokens each request got in the round."""
         for number, request in enumerate(study.requests):
@@ -37,7 +38,8 @@ class ServingCheck:
     def take_asked(self, data: Asked, where: str) -> None:
         """Checks a request that joined the only round."""
         number, again = len(self._requests), data.request.retry_of
-        if data.number != number or number == MOST_REQUESTS or len(self._rounds) > 1 or self._round:
+        only = len(self._rounds) == 1 and self._rounds[0].engines is None
+        if data.number != number or number == MOST_REQUESTS or not only or self._round:
             raise BadFile(where, f"is not request {number} of a workload that can be joined")
         if again is not None and again >= number:
             raise BadFile(f"{where}.data.request.retry_of", "must be an earlier request")
@@ -48,27 +50,30 @@ class ServingCheck:
         """Checks the next pass."""
         if data.number != self.passes or data.round != self._round or self._round == len(self._rounds):
             raise BadFile(where, f"is not pass {self.passes}, of round {self._round}")
-        if data.start_ms < self._from_ms:
+        if data.start_ms < self._from_ms.get(data.engine, 0.0):
             raise BadFile(where, "began before the pass that comes before it")
         engines = self._rounds[self._round].engines
         if (data.engine is None) != (engines is None) or (engines and (data.engine or 0) >= engines.count):
             raise BadFile(f"{where}.data.engine", "is not one of the round's engines")
+        if (data.stages is not None) != (engines is not None and engines.stages > 1):
+            raise BadFile(f"{where}.data.stages", "are not those of the round's engines")
         has = engines is None and has_states(len(self._requests))
-        if len(data.requests) != len(self._requests) and (data.requests or has):
+        if (len(data.requests) != len(self._requests) and (data.requests or has)) or (engines and data.requests):
             raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as there are")
         self._refuse_members(data.members, f"{where}.data.members")
         self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)
         self._refuse_memory(data, f"{where}.data.pool")
         self._refuse_cached(data, f"{where}.data.pool.cached")
         self._refuse_events(data.events, f"{where}.data.events")
-        self.passes, self._from_ms = self.passes + 1, data.start_ms
+        self.passes += 1
+        self._from_ms[data.engine] = data.start_ms
 
     def take_round(self, data: Round, where: str) -> None:
         """Checks the end of the round."""
         if data.round != self._round or self._round == len(self._rounds):
             raise BadFile(where, f"is not the end of round {self._round}")
         self._refuse_events(data.events, f"{where}.data.events")
-        self._round, self._from_ms, self._chosen = self._round + 1, 0.0, [0] * len(self._requests)
+        self._round, self._from_ms, self._chosen = self._round + 1, {}, [0] * len(self._requests)
 
     def _refuse_members(self, members: Sequence[PassMember], where: str) -> None:
         numbers = [member.request for member in members]
@@ -124,7 +129,12 @@ class ServingCheck:
             raise BadFile(where, "belongs to a request that does not exist")
 
     def _refuse_events(self, events: Sequence[ServingEvent], where: str) -> None:
+        settings = self._rounds[self._round]
+        of_round = {"moved": settings.engines is not None and settings.engines.prefill > 0}
+        of_round |= dict.fromkeys(("stored", "fetched"), settings.tier != "none")
         for at, event in enumerate(events):
+            if not of_round.get(event.what, True):
+                raise BadFile(f"{where}[{at}]", f"is {event.what}, which this round does not do")
             numbers = [event.request, *([] if event.other is None else [event.other])]
             if any(number >= len(self._requests) for number in numbers):
                 raise BadFile(f"{where}[{at}]", "belongs to a request that does not exist")

@@ -534,11 +534,22 @@ class Draft(Data):
     weight_bytes: Natural
 
 
+class Stage(Data):
+    """A half of the layers in a pass. `bytes`, `took_ms`: of the rows that came from the stage before."""
+
+    start_ms: Ms
+    ms: Ms
+    bytes: Natural
+    took_ms: Ms
+
+
 class Pass(FrameData):
     number: Natural
     round: Natural
     engine: Place | None = None
     """Which of the round's engines computed it; None if the round has none of its own."""
+    stages: list[Stage] | None = Field(default=None, min_length=2, max_length=2)
+    """None if one engine has all layers."""
     start_ms: Ms
     ms: Ms
     weight_bytes: Natural

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kvscope.model.api import (
@@ -45,7 +45,7 @@ from kvscope.model.service.longest import longest_run
 from kvscope.model.service.questions import Questions
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Reported, Workload
-from kvscope.model.settings import Sampling
+from kvscope.model.settings import Sampling, ServingSettings
 from kvscope.model.transformer import Transformer
 
 IDLE_S = 0.005
@@ -297,11 +297,25 @@ class ModelService(Questions):
         recorder = Recorder(request.run, self.info, self.tokenizer, first.sampling.temperature)
         opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(workload, asked))
         fits_the_log(opening, "requests", "The requests need")
+        self._has_memory_for(workload.rounds)
         with refusing_when_full():
             admitted = Workload(request.run, self.engine, asked, workload.rounds, recorder.token, self._another_engine)
         self._workloads[request.run], self._recorders[request.run] = admitted, recorder
         self._systems[request.run] = workload.system
         return [opening]
+
+    def _has_memory_for(self, rounds: Sequence[ServingSettings]) -> None:
+        """Raises Refused if the caches of the rounds' own engines need more memory than a cache may have here, or while
+        another workload has engines of its own.
+        """
+        own = [settings.engines.count * settings.blocks for settings in rounds if settings.engines]
+        if own and any(each.has_engines for each in self._workloads.values()):
+            message = "Another workload on several engines is running. Try again when it has ended."
+            raise Refused("rounds", message, status=409)
+        most = CAPACITY_BYTES // (self.engine.cache.position_bytes * BLOCK_SIZE)
+        if max(own, default=0) > most:
+            message = f"The engines of a round need {max(own):,} blocks together; there is memory for {most:,}."
+            raise Refused("rounds", message, limit=most)
 
     def _another_engine(self, blocks: int) -> Engine:
         """Returns an engine over the same weights, with a cache of so many blocks."""

@@ -7,6 +7,8 @@ those of as many machines like this one, as long as nothing that they would shar
 An engine that only reads prompts gives a request its first token. Then the full blocks of its prompt are copied to an
 engine that decodes (separate prefill and decode: DistServe, arXiv:2401.09670; Splitwise, arXiv:2311.18677); the rows
 of the last, unfilled block are computed again there.
+
+With two stages (serving.stages) an engine is one batch of a pipeline: each stage has half of the layers and a clock.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from kvscope.model.engine.records import CloseRecord, PassRecord, TokenRecord
 from kvscope.model.log import schema
 from kvscope.model.serving.request import ServedRequest, Tokenized
 from kvscope.model.serving.round import Round
+from kvscope.model.serving.stages import StagedRunner
 from kvscope.model.settings import ServingSettings
 
 MakeEngine = Callable[[int], Engine]
@@ -44,11 +47,15 @@ class Clock:
 
 @dataclass(slots=True)
 class Member:
-    """One of the engines, with its share of the requests."""
+    """One of the engines, with its share of the requests. `staged`: its runner, if its layers are in two stages."""
 
+    place: int
     engine: Engine
     clock: Clock
     round: Round
+    staged: StagedRunner | None
+    ended: int = 0
+    """How many requests its last pass ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +94,18 @@ class Cluster:
         self._number, self._engines, self._asked, self._settings = number, settings.engines, asked, settings
         self._members = []
         for place in range(self._engines.count):
-            clock, engine = Clock(), make_engine(settings.blocks)
-            self._members.append(Member(engine, clock, Round(owner, number, engine, [], settings, token, clock, place)))
+            clock, engine, staged = Clock(), make_engine(settings.blocks), None
+            if self._engines.stages > 1:
+                engine.runner = staged = StagedRunner(engine.runner, engine.transformer.config.layers // 2)
+            own = Round(owner, number, engine, [], settings, token, clock, states=False)
+            self._members.append(Member(place, engine, clock, own, staged))
+        self._free = [0.0, 0.0]
+        """When each stage has computed its last pass, in seconds."""
         self._routed = 0
         self._order = count()
         self._deliveries: list[Delivery] = []
         for at, each in enumerate(asked):
             self._deliver_later(each.arrives_ms / 1000 / settings.speed, at, each)
-        self._first: dict[int, int] = {}
-        """The first token of each request that is to move."""
         self._computed: tuple[Member, list[PassRecord]] | None = None
 
     @property
@@ -143,11 +153,11 @@ class Cluster:
         if member is None:
             return
         member.round.prepare()
+        before = member.round.open
         for record in member.engine.advance():
             assert isinstance(record, TokenRecord | CloseRecord)
             member.round.take(record)
-            if isinstance(record, TokenRecord):
-                self._first.setdefault(member.round.number_of(record.run), record.token)
+        member.ended = before - member.round.open
         self._computed = member, member.engine.passes
         if not member.engine.passes:
             member.clock.now += member.round.until_next_s
@@ -159,11 +169,38 @@ class Cluster:
         member, passes = self._computed
         frames: list[schema.Pass] = []
         for done in passes:
-            frames.append(member.round.record_pass(first + len(frames), replace(done, started=member.clock.now)))
-            member.clock.now += done.ms / 1000
+            timed, stages = self._timed(member, done)
+            frame = member.round.record_pass(first + len(frames), timed)
+            more = {"stages": stages} if stages else {}
+            frames.append(frame.model_copy(update={"engine": member.place, **more}))
+            member.clock.now = timed.started + timed.ms / 1000
         for request in member.round.leaving():
             self._move(member, request)
         return frames
+
+    def _timed(self, member: Member, done: PassRecord) -> tuple[PassRecord, list[schema.Stage]]:
+        """Returns the pass with the times of its engine's clock, and its stages, if it has any. A stage begins when it
+        has its rows, and has computed the pass before.
+        """
+        split = member.staged.last if member.staged else None
+        if split is None:
+            return replace(done, started=member.clock.now), []
+        begins = max(member.clock.now, self._free[0])
+        self._free[0] = begins + split.first_ms / 1000
+        then = max(self._free[0] + split.copy_ms / 1000, self._free[1])
+        # What the pass took beside the layers, such as choosing tokens, belongs to the second stage.
+        second_ms = done.ms - split.first_ms - split.copy_ms
+        self._free[1] = then + second_ms / 1000
+        stages = [
+            schema.Stage(start_ms=round(begins * 1000, 3), ms=round(split.first_ms, 3), bytes=0, took_ms=0),
+            schema.Stage(
+                start_ms=round(then * 1000, 3),
+                ms=round(second_ms, 3),
+                bytes=split.bytes,
+                took_ms=round(split.copy_ms, 3),
+            ),
+        ]
+        return replace(done, started=begins, ms=(self._free[1] - begins) * 1000), stages
 
     def end(self) -> schema.Round:
         """Releases the blocks of all requests; returns the frame of the round."""
@@ -187,42 +224,46 @@ class Cluster:
         if delivery.moving is not None:
             self._continue(delivery, delivery.moving)
             return
-        member, asked, number = self._members[self._route(delivery.asked)], delivery.asked, delivery.number
+        member, asked, number = self._members[self._route(delivery)], delivery.asked, delivery.number
         self._routed += 1
         _wake(member, delivery.at)
-        # A request that no engine has the blocks for is refused by the first.
         moves = self._engines.prefill > 0 and asked.max_new_tokens > 1 and asked.most_blocks() <= self._settings.blocks
         member.round.receive(number, replace(asked, max_new_tokens=1) if moves else asked, goes_on=moves)
 
-    def _route(self, asked: Tokenized) -> int:
+    def _route(self, delivery: Delivery) -> int:
         """Returns the number of the engine that gets the next request from a client."""
-        places = range(self._engines.prefill or self._engines.count)
-        rounds = [self._members[place].round for place in places]
+        places, ids = range(self._engines.prefill or self._engines.count), delivery.asked.ids
         match self._engines.route:
             case "turns":
                 return self._routed % len(places)
             case "least":
-                return min(places, key=lambda place: rounds[place].open)
+                among = list(places)
             case "prefix":
-                cached = [rounds[place].cached_rows(asked.ids) for place in places]
-                most = max(cached) if 2 * max(cached) >= len(asked.ids) else None
-                among = [place for place in places if most in (None, cached[place])]
-                return min(among, key=lambda place: rounds[place].open)
+                cached = [self._members[place].round.cached_rows(ids) for place in places]
+                most = max(cached)
+                among = [place for place in places if 2 * most < len(ids) or cached[place] == most]
             case unknown:
                 assert_never(unknown)
+        return min(among, key=lambda place: self._load(self._members[place], delivery.at))
+
+    def _load(self, member: Member, at: float) -> int:
+        """Returns how many requests an engine has at that time. Those that its last pass ended count until its end."""
+        return member.round.open + (member.ended if member.clock.now > at else 0)
 
     def _move(self, member: Member, request: ServedRequest) -> None:
         """Begins to move a request that has its first token to an engine that decodes."""
         started = time.perf_counter()
         names, rows = member.round.rows_of(request)
         ms = (time.perf_counter() - started) * 1000
-        whole, first = self._asked[request.number], self._first.pop(request.number)
-        asked = replace(whole, ids=[*whole.ids, first], max_new_tokens=whole.max_new_tokens - 1)
+        whole = self._asked[request.number]
+        assert request.first is not None
+        asked = replace(whole, ids=[*whole.ids, request.first], max_new_tokens=whole.max_new_tokens - 1)
         self._deliver_later(member.clock.now + ms / 1000, request.number, asked, Moving(names, rows, ms))
 
     def _continue(self, delivery: Delivery, moving: Moving) -> None:
         """Copies the blocks of a request to the decoding engine with the fewest requests, which continues it."""
-        member = min(self._members[self._engines.prefill :], key=lambda each: each.round.open)
+        decoding = self._members[self._engines.prefill :]
+        member = min(decoding, key=lambda each: self._load(each, delivery.at))
         _wake(member, delivery.at)
         asked = replace(delivery.asked, arrives_ms=delivery.at * 1000 * self._settings.speed)
         request = member.round.receive(delivery.number, asked, began=True)

@@ -7,7 +7,6 @@ If the round has a tier (serving.tier), evicted blocks are stored there and brou
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
@@ -20,7 +19,7 @@ from kvscope.model.kv_cache import Sequence as CacheSequence
 from kvscope.model.log import schema
 from kvscope.model.serving.request import ServedRequest
 from kvscope.model.serving.room import Room
-from kvscope.model.serving.tier import tier_of
+from kvscope.model.serving.tier import MOST_BYTES, tier_of
 from kvscope.model.settings import ServingSettings
 
 Copied = Callable[[schema.Copies, ServedRequest, int, int, float], None]
@@ -42,6 +41,7 @@ class HashedRoom(Room):
         self._copied, self._tier = copied, tier_of(settings.tier)
         self._fetched: dict[str, int] = {}
         """The rows that each request brought back when it joined last."""
+        self._stored_bytes = 0
         self._stored_for: dict[bytes, ServedRequest] = {}
         """The request that computed each block in the tier."""
         self._pool: BlockPool | None = None
@@ -75,8 +75,17 @@ class HashedRoom(Room):
     def reserve(self, request: ServedRequest) -> CacheSequence:
         """Returns a sequence with the blocks of the request's beginning that are cached, or that the tier has."""
         sequence = self._opened.begin(self._hits(request))
-        self._fetch(request, sequence)
+        try:
+            self._fetch(request, sequence)
+        except BaseException:
+            self._give_back(sequence)
+            raise
         return sequence
+
+    def _give_back(self, sequence: CacheSequence) -> None:
+        table = list(sequence.table)
+        self._engine.cache.release(sequence)
+        self._opened.take_back(table)
 
     def fetched_rows(self, request: ServedRequest) -> int:
         return self._fetched.get(request.key, 0)
@@ -105,21 +114,18 @@ class HashedRoom(Room):
 
     def _grow(self, sequence: CacheSequence, count: int) -> None:
         """Adds blocks to a sequence. Those that are evicted for it go to the tier."""
-        evicted = self._opened.grow(sequence, count)
-        counts = Counter(self._computed_by[block].key for block in evicted)
-        for key, number in counts.items():
-            request = self._by_key[key]
-            self._evicted(request, number)
-            self._store(
-                request, {block: name for block, name in evicted.items() if self._computed_by[block] is request}
-            )
-        for block in evicted:
-            del self._computed_by[block]
+        evicted: dict[str, dict[int, bytes]] = {}
+        for block, name in self._opened.grow(sequence, count).items():
+            evicted.setdefault(self._computed_by.pop(block).key, {})[block] = name
+        for key, blocks in evicted.items():
+            self._evicted(self._by_key[key], len(blocks))
+            self._store(self._by_key[key], blocks)
 
     def _store(self, request: ServedRequest, evicted: Mapping[int, bytes]) -> None:
         if self._tier is None:
             return
-        new = {block: name for block, name in evicted.items() if not self._tier.has(name)}
+        left = (MOST_BYTES - self._stored_bytes) // (BLOCK_SIZE * self._engine.cache.position_bytes)
+        new = dict([each for each in evicted.items() if not self._tier.has(each[1])][:left])
         if not new:
             return
         started, size, cache = time.perf_counter(), 0, self._engine.cache
@@ -128,6 +134,7 @@ class HashedRoom(Room):
             self._tier.put(name, rows)
             self._stored_for[name] = request
             size += rows.nbytes
+        self._stored_bytes += size
         self._copied("stored", request, len(new), size, (time.perf_counter() - started) * 1000)
 
     def cached_rows(self, ids: Sequence[int]) -> int:
@@ -157,9 +164,7 @@ class HashedRoom(Room):
         for block, name in zip(blocks, names[len(known) :], strict=False):
             self._opened.give_name(block, name)
             self._computed_by[block] = request
-        table = list(sequence.table)
-        self._engine.cache.release(sequence)
-        self._opened.take_back(table)
+        self._give_back(sequence)
         return count
 
     def allot(self, running: Sequence[ServedRequest]) -> None:

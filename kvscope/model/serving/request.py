@@ -47,6 +47,8 @@ class ServedRequest:
     joined: int = 0
     began: bool = False
     """Whether its first token was chosen."""
+    first: int | None = None
+    """Its first token, if it was chosen here."""
     prefill_rows: int = 0
     """Passes that begin before this row are prefill, later ones decode."""
     ended_ms: float | None = None

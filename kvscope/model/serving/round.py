@@ -27,7 +27,8 @@ GREEDY = Sampling()
 class Round:
     """Round `number` of workload `owner`, under `settings`. `token` describes a token id; `clock` returns seconds.
 
-    `place`: the number of this engine, if the round has several; each then has a `Round`, which `receive`s requests.
+    `states`: whether its passes have the state of each request, if there are not too many. If a round has engines of
+    its own, each has a `Round` without states, which `receive`s its requests.
     """
 
     def __init__(
@@ -39,9 +40,9 @@ class Round:
         settings: ServingSettings,
         token: Callable[[int], schema.Token],
         clock: Callable[[], float],
-        place: int | None = None,
+        states: bool = True,
     ):
-        self._place = place
+        self._states = states
         self._owner, self._number, self._engine, self._settings = owner, number, engine, settings
         self._token, self._clock = token, clock
         self._began = clock()
@@ -59,7 +60,7 @@ class Round:
         self._done: list[ServedRequest] = []
         """Requests that the current pass ended."""
         self._left: list[ServedRequest] = []
-        """Requests that the last pass ended."""
+        """Requests that have ended since `leaving` was called last."""
         self.failure: str | None = None
         """Why the model failed, None if it did not."""
 
@@ -139,13 +140,10 @@ class Round:
             raise Refused("request", message, status=409)
         self._cancel(request)
 
-    def number_of(self, key: str) -> int:
-        """Returns the number of the request with this run."""
-        return self._by_key[key].number
-
     def leaving(self) -> list[ServedRequest]:
-        """Returns the requests of the last pass that another engine continues."""
-        return [request for request in self._left if request.goes_on]
+        """Returns the requests that have ended here since the last call, and that another engine continues."""
+        left, self._left = self._left, []
+        return [request for request in left if request.goes_on]
 
     def cached_rows(self, ids: Sequence[int]) -> int:
         """Returns how many rows of the beginning of `ids` can be found here, by their content."""
@@ -185,7 +183,7 @@ class Round:
         if isinstance(record, TokenRecord):
             self._chosen.setdefault(request.number, []).append(self._token(record.token))
             if not request.began:
-                request.began = True
+                request.began, request.first = True, record.token
                 self._report("first", request)
         elif record.reason == "failed":
             self.failure = record.error
@@ -209,7 +207,8 @@ class Round:
         # In the order in which they joined, whatever the order of the batch: it decides whose blocks are evicted first.
         for request in sorted(self._done, key=lambda each: each.joined):
             self._keep_or_forget(request)
-        self._left, self._done = self._done, []
+        self._left += self._done
+        self._done = []
         self._note_tables()
         members = [self._member(entry) for entry in done.entries if self.owns(entry.run)]
         return schema.Pass(
@@ -217,7 +216,6 @@ class Round:
             round=self._number,
             start_ms=start_ms,
             ms=round(done.ms, 3),
-            **({} if self._place is None else {"engine": self._place}),
             weight_bytes=sum(done.weights.values()),
             weights_read=done.weights,
             draft=_draft(done.draft),
@@ -231,7 +229,7 @@ class Round:
 
     @property
     def _has_states(self) -> bool:
-        return self._place is None and has_states(len(self._requests))
+        return self._states and has_states(len(self._requests))
 
     def _pool(self) -> schema.PoolState:
         cached = self._room.cached

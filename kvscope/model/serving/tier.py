@@ -17,6 +17,10 @@ ROWS_AXIS = 3
 """Of the rows of a block, [layers, 2, Hkv, 16, Dh]."""
 
 
+MOST_BYTES = 1 << 30
+"""Of a tier. When it is full, blocks that are evicted are lost."""
+
+
 class Tier(Protocol):
     """Rows of blocks by the name of their content (model.block_pool). `put` and `get` raise OSError."""
 
@@ -24,7 +28,7 @@ class Tier(Protocol):
         """Returns whether the rows of this block are stored."""
 
     def put(self, name: bytes, rows: Tensor) -> None:
-        """Stores the rows of a block, [layers, 2, Hkv, 16, Dh], unless they are stored."""
+        """Stores the rows of a block that it does not have, [layers, 2, Hkv, 16, Dh]."""
 
     def get(self, names: Sequence[bytes]) -> Tensor:
         """Returns the rows of blocks, [layers, 2, Hkv, 16·names, Dh]."""
@@ -43,8 +47,7 @@ class MemoryTier:
         return name in self._rows
 
     def put(self, name: bytes, rows: Tensor) -> None:
-        if name not in self._rows:
-            self._rows[name] = rows.to("cpu", copy=True)
+        self._rows[name] = rows.to("cpu", copy=True)
 
     def get(self, names: Sequence[bytes]) -> Tensor:
         return torch.cat([self._rows[name] for name in names], dim=ROWS_AXIS)
@@ -68,15 +71,13 @@ class FileTier:
         return name in self._places
 
     def put(self, name: bytes, rows: Tensor) -> None:
-        if name in self._places:
-            return
         self._like = self._like if self._like is not None else torch.empty_like(rows, device="cpu")
         content = rows.cpu().contiguous().numpy().tobytes()
         self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
         number, place = self._file.fileno(), self._end
         if os.pwrite(number, content, place) != len(content):
             raise OSError("the file did not take all rows of a block")
-        os.fdatasync(number)
+        os.fsync(number)
         _forget_cached(number, place, len(content))
         self._places[name], self._end = place, place + len(content)
 

@@ -53,6 +53,8 @@ class Workload:
         ]
         self._round = self._to_come.pop(0)()
         self._one_round = len(rounds) == 1
+        self.has_engines = any(settings.engines for settings in rounds)
+        """Whether a round has engines of its own."""
         self._passes = 0
         self.over = False
         """Whether it has reported its last frame."""

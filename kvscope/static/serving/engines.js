@@ -2,6 +2,12 @@
 
 import { endOf, firstTokenMs, rowsOf, sumOf, waitsOf } from "./measures.js";
 
+/** What a round on engines of its own, or with a tier, needs: full blocks that are found by their content. */
+export const ON_BLOCKS = {
+  ...{ prefix: /** @type {const} */ ("blocks"), sharing: true },
+  ...{ reserve: false, keep: null, contiguous: null, budget: null, draft: null },
+};
+
 /** @param {import("./workload-log.js").Round} round @returns {Object[]} all its events */
 export function eventsOf({ passes, end }) {
   return [...passes.flatMap(({ events }) => events), ...(end?.events ?? [])];
@@ -44,11 +50,28 @@ export const firstTokens = ({ answers }) => answers.map(firstTokenMs);
  * @property {number} busy share of the time until the round's last pass ended in which it computed
  */
 
-/** @returns {Lane[]} one for each engine of the round; none if the round has no engines of its own */
+/** @returns {{rows: number, bytes: number, ms: number}} rows that moved between the halves of the layers */
+export function rowsMoved({ passes }) {
+  const staged = passes.filter(({ stages }) => stages);
+  return {
+    rows: sumOf(staged, rowsOf),
+    bytes: sumOf(staged, ({ stages }) => stages[1].bytes),
+    ms: sumOf(staged, ({ stages }) => stages[1].took_ms),
+  };
+}
+
+/**
+ * @returns {Lane[]} one for each engine of the round, or for each half of the layers, whose passes have its times; none if the round has
+ *   no engines of its own
+ */
 export function lanesOfEngines({ passes, settings }) {
   const until = passes.reduce((last, pass) => Math.max(last, endOf(pass)), 0);
-  return Array.from({ length: settings.engines?.count ?? 0 }, (_, engine) => {
-    const own = passes.filter((pass) => pass.engine === engine);
+  const { count, stages } = settings.engines ?? { count: 0, stages: 1 };
+  return Array.from({ length: stages > 1 ? stages : count }, (_, engine) => {
+    const own =
+      stages > 1
+        ? passes.map((pass) => ({ ...pass, ...pass.stages[engine] }))
+        : passes.filter((pass) => pass.engine === engine);
     return {
       ...{ engine, passes: own, rows: sumOf(own, rowsOf) },
       busy: until ? sumOf(own, ({ ms }) => ms) / until : 0,

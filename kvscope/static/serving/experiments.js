@@ -34,6 +34,7 @@ import {
   tokensPerSecond,
 } from "./measures.js";
 import { letterOf } from "./owners.js";
+import { PIPELINE } from "./pipeline.js";
 import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { CANCEL_AND_RETRY } from "./retry.js";
 import { ROUTING } from "./routing.js";
@@ -286,6 +287,7 @@ export const EXPERIMENTS = [
   LOAD,
   ROUTING,
   SEPARATE,
+  PIPELINE,
   TIERS,
 ];
 

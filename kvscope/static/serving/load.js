@@ -10,6 +10,7 @@ import { disturbance } from "../shared/facts/conditions.js";
 import { fixed, integer, percent } from "../shared/facts/format.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { arrivalsOf, randoms } from "./arrivals.js";
+import { ON_BLOCKS } from "./engines.js";
 import { doneMs, firstTokenMs, preemptionsIn, sumOf, tokensOut } from "./measures.js";
 import { NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
@@ -36,10 +37,11 @@ const CHOICES = [
     },
     text: (value) => msg`${fixed(value / 1000, 2)} s`,
   },
-  { id: "engines", label: msg`Engines, each with its own cache`, value: 1, least: 1, most: 4, step: 1, text: integer },
+  {
+    ...{ id: "engines", label: msg`Engines of its own, each with a cache`, value: 0, least: 0, most: 4, step: 1 },
+    text: (value) => (value ? integer(value) : msg`none`),
+  },
 ];
-/** What blocks that are found by their content need. */
-const WITH_BLOCKS = { sharing: true, reserve: false, keep: null, contiguous: null };
 
 /** An entry of the list in experiments.js. */
 export const LOAD = {
@@ -89,12 +91,12 @@ function withArrivals({ system, requests, settings }, { requests: count, gap, en
     const { prompt, max_new_tokens } = requests[Math.floor(share * requests.length)];
     return { prompt, max_new_tokens, ...NEVER_CANCELLED, arrives_ms: arrivals[at] };
   });
-  return { system, requests: sent, settings: engines > 1 ? { ...settings, ...onEngines(engines) } : settings };
+  return { system, requests: sent, settings: engines ? { ...settings, ...onEngines(engines, settings) } : settings };
 }
 
-/** Of several engines, each request goes to the one with the fewest. */
-function onEngines(count) {
-  return { engines: { count, route: "least", prefill: 0 }, prefix: /** @type {const} */ ("blocks"), ...WITH_BLOCKS };
+/** Of several engines, each request goes to the one with the fewest. The token budget stays as in the form. */
+function onEngines(count, { budget }) {
+  return { ...ON_BLOCKS, budget, engines: { count, route: "least", prefill: 0, stages: 1 } };
 }
 
 /**

@@ -7,7 +7,7 @@ import { integer, percent } from "../shared/facts/format.js";
 import { rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { arrivalsOf, randoms } from "./arrivals.js";
-import { firstTokens, foundShare } from "./engines.js";
+import { firstTokens, foundShare, ON_BLOCKS } from "./engines.js";
 import { percentile } from "./load.js";
 import { doneMs, mean, rowsComputed } from "./measures.js";
 import { NEVER_CANCELLED, promptOf } from "./prompts.js";
@@ -21,14 +21,7 @@ const BEGINNINGS = ["bookshop", "bakery", "museum", "bicycle repair shop", "libr
     `in one short and friendly sentence. If you do not know the answer, say so. Never invent a price, and never speak of anything but the ${place}.`,
 );
 /** So few blocks that one engine cannot keep all the beginnings beside its running requests. */
-const SETTINGS = {
-  at_once: 4,
-  chunk: 128,
-  blocks: 40,
-  draft: null,
-  sharing: true,
-  prefix: /** @type {const} */ ("blocks"),
-};
+const SETTINGS = { at_once: 4, chunk: 128, blocks: 40, ...ON_BLOCKS };
 const TOKENS = 12;
 export const ROUTES = [
   { route: "turns", name: msg`in turn` },
@@ -54,7 +47,7 @@ const CHOICES = [
 export const ROUTING = {
   id: "routing",
   name: msg`Which engine gets a request?`,
-  about: msg`Prompts with ${BEGINNINGS.length} different long beginnings arrive at random times (Poisson). Each engine has its own cache, too small for all the beginnings. The router sends a request to the next engine (round robin), to the one with the fewest requests, or to the one whose cache has the most of its prompt, if it has at least half of it.`,
+  about: msg`Prompts with ${BEGINNINGS.length} different long beginnings arrive at random times (Poisson). Each engine has its own cache, too small for all the beginnings. The router sends a request to the next engine (round robin), to the one with the fewest requests, or to the one whose cache has the most of its prompt, if it has at least half of it. This router looks into the caches; real ones remember what they sent where, or are told by the engines.`,
   setting: "engines",
   values: ROUTES.map(({ route, name }) => ({ value: { count: 2, route, prefill: 0 }, name })),
   isOf: ({ rounds }) => new Set(rounds.map(({ engines }) => engines?.route)).size > 1,
@@ -118,7 +111,7 @@ function withBeginnings({ settings }, { requests: count, gap }) {
   return {
     system: "",
     requests,
-    settings: { ...settings, ...SETTINGS, budget: null, contiguous: null, keep: null, reserve: false },
+    settings: { ...settings, ...SETTINGS },
   };
 }
 

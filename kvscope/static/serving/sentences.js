@@ -4,7 +4,7 @@
  * @typedef {"coming"|"waiting"|"preempted"|"running"|"done"|"cancelled"|"refused"} State of a request
  */
 
-import { fixed, integer } from "../shared/facts/format.js";
+import { fixed, integer, milliseconds } from "../shared/facts/format.js";
 import { unhandled } from "../shared/facts/unhandled.js";
 import { blockCount, rowCount, tokenCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
@@ -19,9 +19,10 @@ const SHORT_WAIT_MS = 1;
 /**
  * @param {Object} pass
  * @param {Set<number>} preempted requests that were preempted before the pass and are computed again
+ * @param {Set<number>} moved requests that have come from the engine that read their prompts
  * @returns {string[]} what the pass did, a sentence for each thing
  */
-export function whatItDid({ members, others }, preempted = new Set()) {
+export function whatItDid({ members, others }, preempted = new Set(), moved = new Set()) {
   const decoding = members.filter(({ phase }) => phase === "decode");
   const one = decoding.filter((member) => chosenOf(member).length === 1).map(({ request }) => request);
   const letters = lettersOf(one);
@@ -32,7 +33,7 @@ export function whatItDid({ members, others }, preempted = new Set()) {
     const { length } = chosenOf(member);
     if (length > 1) did.push(msg`${letterOf(member.request)} got its next ${length} tokens.`);
   }
-  for (const member of members) if (member.phase !== "decode") did.push(...prefillSentences(member, preempted));
+  for (const member of members) if (member.phase !== "decode") did.push(...prefillSentences(member, preempted, moved));
   if (others.rows) did.push(msg`The pass also computed ${rowCount(others.rows)} of other runs.`);
   const guessed = members.reduce((sum, member) => sum + member.guessed, 0);
   const right = members.reduce((sum, { more }) => sum + more.length, 0);
@@ -40,8 +41,12 @@ export function whatItDid({ members, others }, preempted = new Set()) {
   return did.length ? did : [msg`The pass computed nothing.`];
 }
 
-function prefillSentences({ request, first, rows, token }, preempted) {
+function prefillSentences({ request, first, rows, token }, preempted, moved) {
   const letter = letterOf(request);
+  if (moved.has(request)) {
+    const joins = msg`${letter} has come with its blocks; the pass computed ${rowCount(rows)} that they lack.`;
+    return token ? [joins, msg`${letter} got its next token.`] : [joins];
+  }
   if (preempted.has(request)) return [msg`The pass computed ${rowCount(rows)} of ${letter} again.`];
   const number = integer(rows);
   const read = first
@@ -69,10 +74,10 @@ export function howItWent(round, requests, answers) {
   );
 }
 
-/** @returns {Set<number>} requests that were preempted up to a pass of the round */
-export function preemptedBefore({ events }, number) {
-  const preemptions = events.filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
-  return new Set(preemptions.map(({ request }) => request));
+/** @returns {Set<number>} requests with such an event, "preempted" or "moved", up to a pass of the round */
+export function requestsBefore({ events }, wanted, number) {
+  const those = events.filter(({ what, pass }) => what === wanted && pass !== null && pass <= number);
+  return new Set(those.map(({ request }) => request));
 }
 
 /**
@@ -104,7 +109,20 @@ export function whatHappened(round, requests, tally, upTo) {
 const FULL_BLOCKS_STAY = msg`Its full blocks stay in the cache, and are found there, until other requests need the space.`;
 
 /** By event: its sentences, null for none. */
-const SENTENCES = { arrived, waits, joined, first, copied, preempted, cancelled, done, evicted, refused };
+const SENTENCES = {
+  arrived,
+  waits,
+  joined,
+  first,
+  copied,
+  preempted,
+  cancelled,
+  done,
+  evicted,
+  refused,
+  stored,
+  fetched,
+};
 
 /** Only for a request that does not join the next pass and is not cancelled before it. */
 function arrived({ request, pass }, { round, events, requests }) {
@@ -150,14 +168,18 @@ function joined({ request, count, pass, ms: at }, { round, events, answers, requ
       msg`The cache must hold its ${tokenCount(count)} again.`,
     ];
   }
-  const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
+  const own = (wanted) =>
+    events.find(({ what, request: who, pass: of }) => what === wanted && who === request && of === pass);
+  const shared = own("shared");
+  const member = passOf(round, pass)?.members.find((each) => each.request === request);
+  const back = own("fetched") && member ? member.first - (shared?.count ?? 0) : 0;
   const retried = retriedBy(requests[request]);
   const { shared: reused, rows } = answers[requests[request].retry_of] ?? { shared: 0, rows: 0 };
   return [
     retried ? msg`${letter}, a retry of ${retried}, joins the batch.` : msg`${letter} joins the batch.`,
     waitSentence(request, pass, at, { round, events, answers }),
-    ...(shared
-      ? sharedSentences(shared, count)
+    ...(shared || back
+      ? sharedSentences(shared, count, back)
       : [msg`It must read ${tokenCount(count)}.`, whyNothingShared(round, pass, request)]),
     reused + rows > (shared?.count ?? 0) && msg`The cache no longer holds everything that was computed for ${retried}.`,
     shared &&
@@ -176,14 +198,21 @@ function waitSentence(request, pass, at, { round, events, answers }) {
   return msg`It waited ${waited}.`;
 }
 
-function sharedSentences({ count, other }, tokens) {
+/** @param {Object|undefined} event what the pool held  @param {number} back rows that were copied back from a tier */
+function sharedSentences(event, tokens, back) {
+  const { count, other } = event ?? { count: 0, other: null };
   const shared = integer(count);
   const all = tokenCount(tokens);
+  const rest = [
+    back > 0 && msg`${integer(back)} of them were copied back.`,
+    msg`It must read only ${tokenCount(tokens - count - back)}.`,
+  ].filter(Boolean);
+  if (!event) return [msg`Its ${all} are not in the pool.`, ...rest];
   const pool =
     typeof other === "number"
       ? msg`Of its ${all}, the pool already held ${shared}, in blocks of ${letterOf(other)}.`
       : msg`Of its ${all}, the pool already held ${shared}.`;
-  return [pool, msg`It must read only ${tokenCount(tokens - count)}.`];
+  return [pool, ...rest];
 }
 
 function first({ request, ms: at }, { answers }) {
@@ -269,7 +298,7 @@ function releasedText(round, pass, request) {
   return table.length ? msg`It releases its stretch of ${blocks}, which held ${tokenCount(positions)}.` : "";
 }
 
-function evicted({ request, count }) {
+function evicted({ request, count }, { round: { settings } }) {
   const number = integer(count);
   const letter = letterOf(request);
   return [
@@ -278,8 +307,23 @@ function evicted({ request, count }) {
       form`${number} cached block of ${letter} is evicted.`,
       form`${number} cached blocks of ${letter} are evicted.`,
     ),
-    msg`The engine needs the space, and the rows in it are lost.`,
+    settings.tier === "none"
+      ? msg`The engine needs the space, and the rows in it are lost.`
+      : msg`The engine needs the space.`,
   ];
+}
+
+function stored({ request, count, took_ms }, { round }) {
+  const [blocks, took] = [blockCount(count), milliseconds(took_ms)];
+  const letter = letterOf(request);
+  return round.settings.tier === "file"
+    ? [msg`${blocks} of ${letter} are copied to a file, in ${took}.`]
+    : [msg`${blocks} of ${letter} are copied to other memory, in ${took}.`];
+}
+
+function fetched({ request, count, took_ms }) {
+  const [blocks, took] = [blockCount(count), milliseconds(took_ms)];
+  return [msg`${blocks} for ${letterOf(request)} are copied back, in ${took}.`];
 }
 
 function refused({ request, count }, { round }) {

@@ -6,7 +6,7 @@
 import { bytesShort, fixed, integer } from "../shared/facts/format.js";
 import { blockCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
-import { blockBytes, copied, eventsOf, firstTokens, longestGap } from "./engines.js";
+import { blockBytes, copied, eventsOf, firstTokens, longestGap, ON_BLOCKS } from "./engines.js";
 import { mean, rowsComputed, sumOf } from "./measures.js";
 import { LONG, NEVER_CANCELLED, promptOf } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
@@ -14,7 +14,7 @@ import { wholeMs } from "./whole-ms.js";
 /** Answers that are being written while long prompts come. */
 const SHORT = { count: 4, tokens: 48 };
 const LONGS = { count: 5, tokens: 16, firstMs: 300, everyMs: 500 };
-const SETTINGS = { at_once: 8, blocks: 128, draft: null, sharing: true, prefix: /** @type {const} */ ("blocks") };
+const SETTINGS = { at_once: 8, blocks: 128, ...ON_BLOCKS };
 const BOTH = { count: 2, route: "least", prefill: 0 };
 const APART = { count: 2, route: "least", prefill: 1 };
 
@@ -22,13 +22,13 @@ const APART = { count: 2, route: "least", prefill: 1 };
 export const SEPARATE = {
   id: "separate",
   name: msg`Prefill here, decode there`,
-  about: msg`Two engines. Both do both: each reads prompts in chunks between the tokens of its answers. Apart: one reads all prompts and gives first tokens; then the blocks of the prompt are copied to the other, which decodes (disaggregation). Long prompts arrive while answers are written.`,
+  about: msg`Two engines. Both do both: each reads prompts in chunks, in the same passes as the next tokens of its answers. Apart: one reads all prompts and gives first tokens, as in DistServe (with NIXL in vLLM, they come after the copy); then the blocks of the prompt are copied to the other, which decodes (disaggregation). Long prompts arrive while answers are written.`,
   setting: "engines",
   values: [
     { value: BOTH, name: msg`both do both` },
     { value: APART, name: msg`apart` },
   ],
-  isOf: ({ rounds }) => new Set(rounds.map(({ engines }) => Boolean(engines?.prefill))).size > 1,
+  isOf: ({ rounds }) => rounds.some(({ engines }) => engines?.prefill > 0),
   nameOf: (value) => (value?.prefill ? msg`apart` : msg`both do both`),
   choices: [{ id: "chunk", label: msg`Prompt tokens read at a time`, value: 128, least: 16, most: 512, step: 16 }],
   asInForm: true,
@@ -86,8 +86,7 @@ function withLongPrompts({ settings }, { chunk }) {
     ...{ prompt: `${at + 1}. ${LONG}`, max_new_tokens: LONGS.tokens, arrives_ms: LONGS.firstMs + at * LONGS.everyMs },
     ...NEVER_CANCELLED,
   }));
-  const others = { budget: null, contiguous: null, keep: null, reserve: false };
-  return { system: "", requests: [...short, ...long], settings: { ...settings, ...SETTINGS, ...others, chunk } };
+  return { system: "", requests: [...short, ...long], settings: { ...settings, ...SETTINGS, chunk } };
 }
 
 function gapText(side) {
@@ -106,5 +105,5 @@ function movedText({ name, round, model, blockSize }) {
   const moved = new Set(eventsOf(round).flatMap((event) => (event.what === "moved" ? [event.request] : [])));
   const again = members.filter(({ phase, request }) => phase === "prefill" && moved.has(request));
   const rows = rowCount(sumOf(again, (member) => member.rows));
-  return msg`Round “${name}”: ${blocks} moved in ${took}: ${integer(count)} × 2 (K and V) × ${layers} layers × ${kvHeads} KV heads × ${width} numbers × 4 bytes × ${blockSize} tokens ${sign} ${all} bytes. The other engine computed ${rows} of unfilled blocks again.`;
+  return msg`Round “${name}”: ${blocks} moved in ${took}: ${integer(count)} × 2 (K and V) × ${layers} layers × ${kvHeads} KV heads × ${width} numbers × 4 bytes × ${blockSize} tokens ${sign} ${all} bytes. To go on, the other engine computed ${rows}: those of unfilled or evicted blocks again, and one of each first token.`;
 }

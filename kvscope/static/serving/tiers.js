@@ -6,27 +6,20 @@
 import { bytesShort, fixed, integer } from "../shared/facts/format.js";
 import { blockCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
-import { copied, firstTokens } from "./engines.js";
+import { copied, firstTokens, ON_BLOCKS } from "./engines.js";
 import { mean, rowsComputed, rowsOf, sumOf } from "./measures.js";
 import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
 
 /** So few blocks that no prompt is still there when it comes again. */
-const SETTINGS = {
-  at_once: 1,
-  chunk: 128,
-  blocks: 24,
-  draft: null,
-  sharing: true,
-  prefix: /** @type {const} */ ("blocks"),
-};
+const SETTINGS = { at_once: 1, chunk: 128, blocks: 24, engines: null, ...ON_BLOCKS };
 const [PROMPTS, TIMES, TOKENS] = [3, 3, 8];
 
 /** An entry of the list in experiments.js. */
 export const TIERS = {
   id: "tier",
   name: msg`Where evicted blocks go`,
-  about: msg`${PROMPTS} long prompts come ${TIMES} times each, and the cache has room for one. Nowhere: what is evicted is computed again. Memory, file: evicted blocks are copied to other memory of this machine or to a file, and copied back when a prompt with the same beginning comes (offload, as in LMCache).`,
+  about: msg`${PROMPTS} long prompts come ${TIMES} times each, and the cache has room for one. Nowhere: what is evicted is computed again. Memory, file: evicted blocks are copied to other memory of this machine or to a file, and copied back when a prompt with the same beginning comes (offload). They are copied when they are evicted; vLLM and LMCache copy each block once it is computed, beside the passes.`,
   setting: "tier",
   values: [
     { value: "none", name: msg`nowhere` },
@@ -40,7 +33,7 @@ export const TIERS = {
       ...{ prompt: `${(at % PROMPTS) + 1}. ${LONG}`, max_new_tokens: TOKENS, arrives_ms: 0 },
       ...NEVER_CANCELLED,
     })),
-    settings: { ...settings, ...SETTINGS, budget: null, contiguous: null, keep: null, reserve: false, engines: null },
+    settings: { ...settings, ...SETTINGS },
   }),
   details: () => ({}),
   conclusion: (none, ...tiers) => [computedText(none), ...tiers.map((side) => broughtText(side, none))].join(" "),
@@ -116,5 +109,6 @@ function broughtText(side, none) {
   if (one === null || computed === null) return msg`Round “${side.name}”: no block was copied back.`;
   const blocks = blockCount(back.count);
   const ratio = fixed(computed / one, computed / one < 10 ? 1 : 0);
-  return msg`Round “${side.name}”: ${blocks} copied back, each in ${fixed(one, 2)} ms; computing it takes ${ratio} × as long.`;
+  const put = eachMs(copied(side.round, "stored")) ?? 0;
+  return msg`Round “${side.name}”: ${blocks} copied back, each in ${fixed(one, 2)} ms; computing it takes ${ratio} × as long. Storing a block took ${fixed(put, 2)} ms.`;
 }

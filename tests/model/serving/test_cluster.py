@@ -92,7 +92,7 @@ def test_a_prompt_that_one_engine_read_is_decoded_by_another_which_gets_its_full
     moved = served.events("moved")
     assert [(each.request, each.count, each.bytes) for each in moved] == [(at, 2, 2 * block) for at in range(3)]
     assert all(each.took_ms is not None for each in moved)
-    again = [each for each in served.passes if each.engine == 1 for each in each.members if each.phase == "prefill"]
+    again = [each for done in served.passes if done.engine == 1 for each in done.members if each.phase == "prefill"]
     assert [(member.first, member.rows) for member in again] == [(32, 9)] * 3, "only the unfilled block"
     for what in ("arrived", "first", "done"):
         assert sorted(event.request for event in served.events(what)) == [0, 1, 2, 3]
@@ -116,7 +116,7 @@ def test_no_text_depends_on_the_engines_the_router_or_the_memory(seed: int) -> N
         )
         for _ in range(chance.randint(2, 9))
     ]
-    count = chance.randint(1, 4)
+    count, staged = chance.randint(1, 4), chance.random() < 0.2
     settings = ServingSettings(
         at_once=chance.randint(1, 4),
         chunk=chance.choice((3, 16, 64)),
@@ -126,12 +126,40 @@ def test_no_text_depends_on_the_engines_the_router_or_the_memory(seed: int) -> N
         engines=Engines(
             count=count,
             route=chance.choice(("turns", "least", "prefix")),
-            prefill=chance.randint(0, count - 1),
+            prefill=0 if staged else chance.randint(0, count - 1),
+            stages=2 if staged else 1,
         ),
-        tier=chance.choice(("none", "memory", "file")),
     )
     served = serve(tiny_engine(), requests, settings)
     assert served.texts(len(requests)) == all_alone(requests), settings
+
+
+def test_with_two_stages_rows_move_after_half_of_the_layers_and_batches_take_turns() -> None:
+    requests = [asked(prompt(20, seed), new=6) for seed in range(4)]
+    served = serve(tiny_engine(), requests, on(1), on(1, stages=2), on(2, stages=2))
+    assert all(served.texts(4, number) == all_alone(requests) for number in range(3))
+    config = shared_model().config
+    for each in served.passes:
+        if each.round == 0:
+            assert each.stages is None
+            continue
+        assert each.stages is not None
+        first, second = each.stages
+        assert (first.bytes, second.bytes) == (0, sum(member.rows for member in each.members) * config.d * 4)
+        assert first.start_ms + first.ms + second.took_ms <= second.start_ms + 0.01
+        assert (each.start_ms, each.ms) == pytest.approx(
+            (first.start_ms, second.start_ms + second.ms - first.start_ms), abs=0.01
+        )
+    for number in (1, 2):
+        for stage in (0, 1):
+            own = sorted((each.stages or [])[stage].start_ms for each in served.of(number))
+            ends = sorted(
+                (each.stages or [])[stage].start_ms + (each.stages or [])[stage].ms for each in served.of(number)
+            )
+            assert all(end <= start + 0.01 for end, start in zip(ends, own[1:], strict=False)), "one pass at a time"
+    one, two = ([each.stages or [] for each in served.of(number)] for number in (1, 2))
+    assert all(end.start_ms + end.ms <= start.start_ms + 0.01 for (_, end), (start, _) in pairwise(one))
+    assert any(start.start_ms < end.start_ms + end.ms - 0.01 for (_, end), (start, _) in pairwise(two)), "side by side"
 
 
 @pytest.mark.parametrize("tier", ["memory", "file"])
@@ -173,6 +201,8 @@ def test_settings_that_do_not_go_together_are_refused() -> None:
         ServingSettings(tier="memory")
     with pytest.raises(ValidationError, match="prefill"):
         Engines(count=2, prefill=2)
+    with pytest.raises(ValidationError, match="prefill"):
+        Engines(count=2, prefill=1, stages=2)
     cancelled = Ask(prompt="a", cancel_ms=5)
     with pytest.raises(ValidationError, match="requests"):
         Workload(requests=[cancelled], rounds=[ON_BLOCKS.model_copy(update={"engines": one})])

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { blockBytes, copied, foundShare, lanesOfEngines, longestGap } from "../../../kvscope/static/serving/engines.js";
-import { answersOf } from "../../../kvscope/static/serving/tally.js";
+import { requestsBefore, whatItDid } from "../../../kvscope/static/serving/sentences.js";
+import { answersOf, tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { folded } from "./made.js";
 import { BLOCK_BYTES, BLOCK_SIZE, framesOn, MODEL } from "./on-engines.js";
 
@@ -27,6 +28,15 @@ test("what moved is summed, and a block has the bytes of the formula", () => {
   assert.deepEqual(copied(round, "moved"), { count: 2, bytes: 2 * BLOCK_BYTES, ms: 1.5 });
   assert.deepEqual(copied(round, "fetched"), { count: 0, bytes: 0, ms: 0 });
   assert.equal(blockBytes(MODEL, BLOCK_SIZE), BLOCK_BYTES);
+});
+
+test("the pass that continues a moved request says so, and not that it read a prompt or gave a first token", () => {
+  const tally = tallyOf(round, requests);
+  const moved = requestsBefore(tally, "moved", 2);
+  assert.deepEqual([...moved], [0]);
+  const did = whatItDid(round.passes[2], new Set(), moved).join(" ");
+  assert.match(did, /A has come with its blocks; the pass computed 2 rows that they lack\. A got its next token\./);
+  assert.equal(requestsBefore(tally, "moved", 1).size, 0);
 });
 
 test("a request that moves is one answer: its tokens, its rows, and the time between two tokens", () => {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bodyOf } from "../../../kvscope/static/serving/experiments.js";
 import { resultOf } from "../../../kvscope/static/serving/results.js";
+import { whatHappened } from "../../../kvscope/static/serving/sentences.js";
+import { tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { TIERS } from "../../../kvscope/static/serving/tiers.js";
 import { folded, SETTINGS } from "./made.js";
 import { framesOn } from "./on-engines.js";
@@ -38,4 +40,28 @@ test("copying a block back is compared with computing its rows, as both were mea
     /Round “memory”: 4 blocks copied back, each in 2\.00 ms; computing it takes 6\.9 × as long/,
   );
   assert.match(result.conclusion, /Round “file”: no block was copied back/);
+});
+
+test("what happened names what was stored and copied back, and says of no stored row that it is lost", () => {
+  const evicted = { ms: 0, what: "evicted", request: 1, count: 5, other: null };
+  const log = folded(framesOn(ROUNDS, (round) => [evicted, ...copies(round)]));
+  const [none, memory] = log.rounds.map((round) => {
+    const happened = whatHappened(round, log.study.requests, tallyOf(round, log.study.requests), null);
+    return happened.map(({ lead, rest }) => `${lead} ${rest}`).join("\n");
+  });
+  assert.match(none, /rows in it are lost/);
+  assert.doesNotMatch(memory, /lost/);
+  assert.match(memory, /5 blocks of A are copied to other memory/);
+  assert.match(memory, /4 blocks for A are copied back/);
+});
+
+test("a request that joins with rows copied back reads only the others", () => {
+  const log = folded(framesOn(ROUNDS, copies));
+  Object.assign(log.rounds[1].passes[0].members[0], { first: 8, rows: 1 });
+  const tally = tallyOf(log.rounds[1], log.study.requests);
+  const joined = whatHappened(log.rounds[1], log.study.requests, tally, 3).find(({ what }) => what === "joined");
+  assert.equal(
+    joined.rest,
+    "Its 9 tokens are not in the pool. 8 of them were copied back. It must read only 1 token.",
+  );
 });

@@ -2,15 +2,14 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { bytesShort, integer, percent } from "../../shared/facts/format.js";
+import { integer, percent } from "../../shared/facts/format.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { pointInside, useSize } from "../../shared/ui/use-size.js";
-import { blockCount, passCount, rowCount } from "../../shared/words/counts.js";
+import { passCount, rowCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
-import { copied, eventsOf, lanesOfEngines } from "../engines.js";
+import { eventsOf, lanesOfEngines } from "../engines.js";
 import { barOf, nowOf, timeScale } from "../lanes.js";
 import { endOf } from "../measures.js";
-import { wholeMs } from "../whole-ms.js";
 
 const [LANE_PX, BAR_PX, TOP_PX, AXIS_PX] = [64, 44, 8, 24];
 const TICK_PX = 130;
@@ -30,10 +29,11 @@ export function EngineLanes({ log, round, pass, version, go }) {
     const near = lane?.passes.findLast((each) => each.start_ms <= ms);
     if (near) go(near.number);
   };
-  const { prefill } = round.settings.engines;
+  const { prefill, stages } = round.settings.engines;
+  const halves = stages > 1;
   return html`<section class="engine-lanes stack" aria-label=${msg`Engines over time`} data-names="time">
     <h2>${msg`Engines over time: each bar is a pass, as high as its rows`}</h2>
-    <p class="muted">${msg`The passes are really computed, one after the other on this machine. Each engine has its own clock, which only its own passes move: so this is the time of ${integer(lanes.length)} machines like this one, without a network between them.`}</p>
+    <p class="muted">${msg`The passes are really computed, one after the other on this machine. Each engine has its own clock, which only its own passes move: so this is the time of ${integer(lanes.length)} machines like this one, without a network, and without the time between two passes.`}</p>
     <div class="lanes anchor" ref=${ref} style=${`height:${height}px`} onClick=${pick}>
       ${
         width > 0 &&
@@ -50,11 +50,20 @@ export function EngineLanes({ log, round, pass, version, go }) {
       <li class="key line muted small is-new-token">${msg`one row per answer`}</li>
       ${prefill > 0 && html`<li class="key line muted small is-move">${msg`a request moves, with its blocks`}</li>`}
     </ul>
-    <ul class="stack tight">${lanes.map(({ engine, passes, rows, busy }) => html`<li key=${engine}><b>${nameOf(engine)}</b>${prefill ? ` (${engine < prefill ? msg`reads prompts` : msg`decodes`})` : ""}: ${passCount(passes.length)}, ${rowCount(rows)}, ${msg`busy ${percent(busy, 0)} of the time`}</li>`)}</ul>
+    <ul class="stack tight">${lanes.map(({ engine, passes, rows, busy }) => html`<li key=${engine}><b>${nameOf(engine)}</b>${doesOf(engine, prefill, halves && log.open.model.layers)}: ${passCount(passes.length)}, ${rowCount(rows)}, ${msg`busy ${percent(busy, 0)} of the time`}</li>`)}</ul>
   </section>`;
 }
 
 const nameOf = (engine) => msg`Engine ${integer(engine + 1)}`;
+
+/** What only this engine does, in brackets. `layers`: of the model, if each engine has half of them. */
+function doesOf(engine, prefill, layers) {
+  if (layers) {
+    const half = Math.floor(layers / 2);
+    return engine ? ` (${msg`layers ${half} to ${layers - 1}, LM head`})` : ` (${msg`layers 0 to ${half - 1}`})`;
+  }
+  return prefill ? ` (${engine < prefill ? msg`reads prompts` : msg`decodes`})` : "";
+}
 
 function inWords(lanes) {
   return lanes.map(({ engine, passes }) => `${nameOf(engine)}: ${passCount(passes.length)}`).join(", ");
@@ -103,7 +112,8 @@ function Moves({ round, x }) {
 
 function Shown({ pass, x }) {
   const [from, to] = [x(pass.start_ms), x(endOf(pass))];
-  return html`<rect class="shown-band" x=${from - 1} y=${TOP_PX + LANE_PX * pass.engine} width=${Math.max(4, to - from + 2)} height=${LANE_PX - 4} rx="3" />`;
+  const [first, lanes] = pass.stages ? [0, pass.stages.length] : [pass.engine, 1];
+  return html`<rect class="shown-band" x=${from - 1} y=${TOP_PX + LANE_PX * first} width=${Math.max(4, to - from + 2)} height=${LANE_PX * lanes - 4} rx="3" />`;
 }
 
 function Axis({ x, y, width }) {
@@ -111,16 +121,4 @@ function Axis({ x, y, width }) {
   return html`<g class="axis"><line x1="0" x2=${width} y1=${y} y2=${y} />
     ${ticks.map((ms, at) => html`<text key=${ms} x=${x(ms)} y=${y + 17} text-anchor=${at === 0 ? "start" : x(ms) > width - 32 ? "end" : "middle"}>${integer(ms)}${at === ticks.length - 1 ? " ms" : ""}</text>`)}
   </g>`;
-}
-
-/** How far the round is, in place of the events of single requests. */
-export function RequestsOfEngines({ log, round, tally }) {
-  const answered = tally.answers.filter(({ end }) => end?.what === "done").length;
-  const [done, all] = [answered, log.study.requests.length].map(integer);
-  const moved = copied(round, "moved");
-  return html`<section class="happened stack" aria-label=${msg`Requests of the round`} data-names="happened">
-    <h2>${msg`${done} of ${all} requests answered in this round`}</h2>
-    ${moved.count > 0 && html`<p>${msg`Moved so far: ${blockCount(moved.count)}, ${bytesShort(moved.bytes)}, in ${wholeMs(moved.ms)}.`}</p>`}
-    <p class="muted">${msg`The log of a round on several engines has each pass and when each request arrived, joined, moved and ended, and not the blocks of each.`}</p>
-  </section>`;
 }

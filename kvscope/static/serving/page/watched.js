@@ -3,16 +3,18 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { originOfTimes } from "../../shared/facts/conditions.js";
-import { integer, listed } from "../../shared/facts/format.js";
+import { bytesShort, integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Memo } from "../../shared/ui/memo.js";
+import { blockCount } from "../../shared/words/counts.js";
 import { msg, nodes } from "../../shared/words/msg.js";
+import { copied } from "../engines.js";
 import { endOf, placeOf, runningOf } from "../measures.js";
 import { otherSettings } from "../other-settings.js";
-import { howItWent, preemptedBefore, whatItDid } from "../sentences.js";
+import { howItWent, requestsBefore, whatItDid } from "../sentences.js";
 import { Tally } from "../tally.js";
 import { wholeMs } from "../whole-ms.js";
-import { EngineLanes, RequestsOfEngines } from "./engine-lanes.js";
+import { EngineLanes } from "./engine-lanes.js";
 import { Happened } from "./happened.js";
 import { Join } from "./join.js";
 import { Pool } from "./pool.js";
@@ -25,7 +27,7 @@ const PARTS = [Pool, Time, ThisPass, Happened];
 /** Of a workload with many requests: its passes have no state of each, so there are no blocks and no lanes to draw. */
 const PARTS_OF_MANY = [ThisPass, Many];
 /** Of a round on several engines. */
-const PARTS_OF_ENGINES = [EngineLanes, ThisPass, RequestsOfEngines];
+const PARTS_OF_ENGINES = [EngineLanes, ...PARTS_OF_MANY];
 
 /**
  * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, result: Object|null, limits: Object, framed: boolean}}
@@ -57,18 +59,29 @@ export function Watched({ playing, state, result, limits, framed }) {
   `;
 }
 
+/** @returns {string} where the pass was computed, if there are several places */
+function whereOf({ engine, stages }) {
+  if (typeof engine !== "number") return "";
+  return stages ? msg`Batch ${integer(engine + 1)}:` : msg`Engine ${integer(engine + 1)}:`;
+}
+
 function partsOf({ settings }, { requests }) {
   if (settings.engines) return PARTS_OF_ENGINES;
   return requests.length ? PARTS : PARTS_OF_MANY;
 }
 
-function Many({ log, tally }) {
-  const [all, answered] = [log.study.requests, tally.answers.filter(({ end }) => end?.what === "done")].map(
-    ({ length }) => integer(length),
-  );
-  return html`<section class="happened stack" aria-label=${msg`Many requests`} data-names="happened">
-    <h2>${msg`${answered} of ${all} requests answered in this round`}</h2>
-    <p class="muted">${msg`With so many requests, the log has each pass and when each request arrived, joined and ended, and not the blocks of each. The result of each round is above.`}</p>
+function Many({ log, round, tally }) {
+  const answered = tally.answers.filter(({ end }) => end?.what === "done").length;
+  const [done, all] = [answered, log.study.requests.length].map(integer);
+  const moved = copied(round, "moved");
+  return html`<section class="happened stack" aria-label=${msg`Requests of the round`} data-names="happened">
+    <h2>${msg`${done} of ${all} requests answered in this round`}</h2>
+    ${moved.count > 0 && html`<p>${msg`Moved to the other engine: ${blockCount(moved.count)}, ${bytesShort(moved.bytes)}, in ${wholeMs(moved.ms)}.`}</p>`}
+    <p class="muted">${
+      round.settings.engines
+        ? msg`The log of a round on several engines has each pass and when each request arrived, joined, moved and ended, and not the blocks of each.`
+        : msg`With so many requests, the log has each pass and when each request arrived, joined and ended, and not the blocks of each. The result of each round is above.`
+    }</p>
   </section>`;
 }
 
@@ -110,9 +123,10 @@ function JustNow({ round, pass, requests, tally, now, quiet }) {
   const place = integer(placeOf(round, pass));
   const took = html`<b class="number">${wholeMs(pass.ms)}</b>`;
   const end = wholeMs(endOf(pass));
-  const did = whatItDid(pass, preemptedBefore(tally, pass.number)).join(" ");
+  const [preempted, moved] = ["preempted", "moved"].map((what) => requestsBefore(tally, what, pass.number));
+  const did = whatItDid(pass, preempted, moved).join(" ");
   const over = round.end && pass === round.passes.at(-1);
   return html`<p class="just-now" aria-live=${quiet ? "off" : "polite"}>
-    ${now ? nodes`Pass ${place} just ended after ${took}.` : nodes`Pass ${place} took ${took} and ended at ${end}.`} ${typeof pass.engine === "number" ? msg`Engine ${integer(pass.engine + 1)}:` : ""} ${did} ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
+    ${now ? nodes`Pass ${place} just ended after ${took}.` : nodes`Pass ${place} took ${took} and ended at ${end}.`} ${whereOf(pass)} ${did} ${over ? howItWent(round, requests, tally.answers) : ""} <${Badge} origin=${originOfTimes([pass])} />
   </p>`;
 }

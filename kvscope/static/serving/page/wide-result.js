@@ -11,6 +11,7 @@ const WIDE = {
   conversation: ConversationResult,
   routing: FiguresResult,
   separate: FiguresResult,
+  pipeline: FiguresResult,
   tier: FiguresResult,
 };
 

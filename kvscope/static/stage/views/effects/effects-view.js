@@ -37,7 +37,7 @@ export function EffectsView({ state, step: _, ...parts }) {
     </section>
     <section class="sheet-part" data-names="effects-patches" aria-label=${msg`Patches from another prompt`}>
       <h3>${msg`Patches from another prompt`}</h3>
-      <p class="sheet-say">${msg`One layer at one position gets the row that it has in another prompt; the rest of the step is computed again. This shows where replacing one row changes this prediction.`}</p>
+      <p class="sheet-say">${msg`One layer at one position gets the row that it has in another text: another prompt, followed by this run’s answer so far. The rest of the step is computed again. This shows where replacing one row changes this prediction.`}</p>
       <${PatchPart} ...${shared} />
     </section>
   </div>`;

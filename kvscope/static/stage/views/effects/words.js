@@ -31,7 +31,7 @@ export const SWITCHES = [
   {
     by: "resample",
     name: msg`its rows from another prompt`,
-    says: msg`The part gives each row what it gave at the same position of another prompt. What the part gives alike in both stays; what it gives differently is replaced.`,
+    says: msg`The part gives each row what it gave at the same position of another text: the other prompt, followed by this run’s answer so far. What the part gives alike in both stays; what it gives differently is replaced.`,
   },
   {
     by: "reference",
