@@ -33,7 +33,7 @@ def test_heads_are_switched_off_with_progress_a_stop_and_the_engines_numbers(sta
     heads = inspector.get_by_role("region", name="Heads", exact=True)
     after_the_first = re.compile("/effects.*first=[1-9]")
     stage.page.route(after_the_first, lambda route: None)  # held until it is unrouted
-    heads.get_by_role("button", name=re.compile("Switch off")).click()
+    heads.get_by_role("button", name=re.compile("Replace each")).click()
     progress = heads.get_by_role("progressbar", name="Heads replaced")
     expect(progress).to_be_visible()
     heads.get_by_role("button", name="Stop").click()
@@ -91,7 +91,7 @@ def test_tokens_are_left_out_and_layers_switched_off(stage: Stage, short_run: st
     expect(cells.nth(largest)).to_have_attribute("aria-pressed", "true")
     expect(cells.nth(largest)).to_have_accessible_name(re.compile(f"{effects[largest]['kl']:.3f}"))
     layers = inspector.get_by_role("region", name="Layers", exact=True)
-    layers.get_by_role("button", name=re.compile("Switch off")).click()
+    layers.get_by_role("button", name=re.compile("Replace each")).click()
     expect(layers.get_by_text("variants of this step")).to_be_visible(timeout=200_000)
     mlp = all_effects(stage, short_run, "mlp")
     first = layers.get_by_role("button", name=re.compile(r"the MLP of layer 0:"))
@@ -120,7 +120,7 @@ def test_another_measure_asks_nothing_again_and_another_switch_shows_how_far_bot
     stage, short_run = Stage(new_page(), tiny), tiny.finished_run(TEXT, max_new_tokens=6)
     inspector = stage.at(short_run, STEP, "effects", layer=0, head=0)
     heads = inspector.get_by_role("region", name="Heads", exact=True)
-    heads.get_by_role("button", name=re.compile("Switch off")).click()
+    heads.get_by_role("button", name=re.compile("Replace each")).click()
     expect(heads.get_by_text("variants of this step")).to_be_visible(timeout=200_000)
     expect(heads.get_by_role("img", name=re.compile("^Total against direct effect"))).to_be_visible(timeout=60_000)
     asked: list[str] = []
@@ -138,7 +138,7 @@ def test_another_measure_asks_nothing_again_and_another_switch_shows_how_far_bot
     expect(heads.get_by_role("row").nth(1)).to_contain_text(f"{abs(largest):.2f}")
     assert asked == []
     inspector.get_by_label("Replace a part by").select_option("mean")
-    heads.get_by_role("button", name=re.compile("Switch off")).click()
+    heads.get_by_role("button", name=re.compile("Replace each")).click()
     expect(heads.get_by_text(re.compile("by zeros: rank correlation"))).to_be_visible(timeout=200_000)
     assert all("switch=mean" in url for url in asked)
 
