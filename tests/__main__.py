@@ -112,15 +112,15 @@ TIERS: dict[str, Tier] = {
         "processes and not (real or browser)",
         at=lambda: files_with("processes"),
     ),
-    "real": pytest_tier(
-        "the default model, fetched on first use", "real and not browser", at=lambda: files_with("real")
-    ),
     "fast": pytest_tier(
         "tiny random models, no network",
         "not (real or browser or processes or durability)",
         *SIDE_BY_SIDE,
         f"--ignore={BROWSER}",
         at=lambda: ["tests"],
+    ),
+    "real": pytest_tier(
+        "the default model, fetched on first use", "real and not browser", at=lambda: files_with("real")
     ),
     "durability": pytest_tier("processes killed again and again", "durability", at=lambda: files_with("durability")),
     "types": Tier(

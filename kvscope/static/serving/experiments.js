@@ -94,8 +94,9 @@ const inPercent = (value) => percent(value, 0);
  * @property {(value: *) => string} [nameOf] the name of a round with that value, where `values` depend on the model
  * @property {(value: *) => string} [shortOf] a shorter name, for the header of a narrow column
  * @property {Choice[]} [choices] numbers that the reader chooses, the same in all rounds
- * @property {(value: *, chosen: Object<string, number>) => *} [chosen] a value of the setting with these numbers
- * @property {(posted: Posted, chosen: Object<string, number>) => Posted} prepare the workload of all rounds
+ * @property {boolean} [replays] the reader can choose a file of requests (replay.js), which is `replay` of what is chosen
+ * @property {(value: *, chosen: Object<string, any>) => *} [chosen] a value of the setting with these numbers
+ * @property {(posted: Posted, chosen: Object<string, any>) => Posted} prepare the workload of all rounds
  * @property {Figure[]} figures the first is drawn
  * @property {string} [missing] what a figure without a value means
  * @property {string} [method] how its figures are counted
@@ -353,7 +354,7 @@ export function firstChoices(experiment) {
  * @param {Experiment} experiment
  * @param {Posted} posted
  * @param {number} layers of the model
- * @param {Object<string, number>} [chosen] by the reader
+ * @param {Object<string, any>} [chosen] by the reader
  * @returns {{system: string, requests: Object[], rounds: Object[]}} what is posted
  */
 export function bodyOf(experiment, posted, layers, chosen = firstChoices(experiment)) {

@@ -51,6 +51,7 @@ export const LOAD = {
   setting: "speed",
   values: SPEEDS.map((value) => ({ value, name: `${integer(value)}×` })),
   choices: CHOICES,
+  replays: true,
   asInForm: true,
   prepare: withArrivals,
   details: loadOf,
@@ -82,16 +83,18 @@ export const LOAD = {
  * Draws each request from the form's, and its arrival: the times between arrivals are exponentially distributed.
  *
  * @param {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}} posted
- * @param {Object<string, number>} chosen
+ * @param {Object<string, any>} chosen `replay`: what a file has (replay.js), null for random requests
  */
-function withArrivals({ system, requests, settings }, { requests: count, gap, engines }) {
+function withArrivals({ system, requests, settings }, { requests: count, gap, engines, replay }) {
+  const served = engines ? { ...settings, ...onEngines(engines, settings) } : settings;
+  if (replay) return { system: "", requests: replay.requests, settings: served };
   const numbers = randoms(2 * count);
   const arrivals = arrivalsOf(numbers.slice(0, count), gap);
   const sent = numbers.slice(count).map((share, at) => {
     const { prompt, max_new_tokens } = requests[Math.floor(share * requests.length)];
     return { prompt, max_new_tokens, ...NEVER_CANCELLED, arrives_ms: arrivals[at] };
   });
-  return { system, requests: sent, settings: engines ? { ...settings, ...onEngines(engines, settings) } : settings };
+  return { system, requests: sent, settings: served };
 }
 
 /** Of several engines, each request goes to the one with the fewest. The token budget stays as in the form. */

@@ -60,8 +60,5 @@ test("a request that joins with rows copied back reads only the others", () => {
   Object.assign(log.rounds[1].passes[0].members[0], { first: 8, rows: 1 });
   const tally = tallyOf(log.rounds[1], log.study.requests);
   const joined = whatHappened(log.rounds[1], log.study.requests, tally, 3).find(({ what }) => what === "joined");
-  assert.equal(
-    joined.rest,
-    "Its 9 tokens are not in the pool. 8 of them were copied back. It must read only 1 token.",
-  );
+  assert.equal(joined.rest, "Its 9 tokens are not in the pool. 8 of them were copied back. It must read only 1 token.");
 });

@@ -11,23 +11,24 @@ import { searchOf } from "../address.js";
 import { EXPERIMENTS, firstChoices, valuesOf } from "../experiments.js";
 import { letterOf } from "../owners.js";
 import { Choice } from "./choice.js";
+import { ReplayFile } from "./replay-file.js";
 import { SideBySide } from "./side-by-side.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
 
-/** @param {{client: Object, state: Object, seen: Object|null, live: boolean, framed: boolean, dispatch: Function}} props `seen`: the result of the log in sight */
-export function Experiments({ client, state, seen, live, framed, dispatch }) {
+/** @param {{client: Object, limits: Object, state: Object, seen: Object|null, live: boolean, framed: boolean, dispatch: Function}} props `seen`: the result of the log in sight */
+export function Experiments({ client, limits, state, seen, live, framed, dispatch }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
   if (!shown.length) return null;
   return html`<section class="experiments stack" aria-label=${msg`Experiments`} data-names="experiments">
     <h2>${msg`Experiments`} <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
-      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} seen=${seen} live=${live} framed=${framed} dispatch=${dispatch} />`)}
+      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} limits=${limits} state=${state} seen=${seen} live=${live} framed=${framed} dispatch=${dispatch} />`)}
     </div>
   </section>`;
 }
 
-function ExperimentCard({ experiment, client, state, seen, live, framed, dispatch }) {
+function ExperimentCard({ experiment, client, limits, state, seen, live, framed, dispatch }) {
   const result = useResult(client, state.tries[experiment.id] ?? null, state.log, seen);
   const { run, starting, actions } = state;
   const { name, about } = experiment;
@@ -48,6 +49,7 @@ function ExperimentCard({ experiment, client, state, seen, live, framed, dispatc
     </div>
     <p class="muted">${about}</p>
     ${!framed && experiment.choices?.map((choice) => html`<${Choice} key=${choice.id} choice=${choice} value=${chosen[choice.id]} put=${(value) => setChosen({ ...chosen, [choice.id]: value })} />`)}
+    ${!framed && experiment.replays && html`<${ReplayFile} limits=${limits} chosen=${chosen.replay ?? null} put=${(replay) => setChosen({ ...chosen, replay })} />`}
     ${result && html`<${Outcome} result=${result} going=${going} inSight=${inSight} />`}
   </section>`;
 }

@@ -55,7 +55,7 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
       ${!run && !framed && log?.passes.length > 0 && html`<${Recorded} state=${state} />`}
       <div class=${log?.passes.length ? "serving-grid" : "serving-grid is-empty"}>
         ${log?.passes.length ? html`<${Watched} key=${log.id} playing=${playing} state=${state} result=${result} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
-        <${Experiments} client=${client} state=${state} seen=${result} live=${playing.live} framed=${only} dispatch=${dispatch} />
+        <${Experiments} client=${client} limits=${limits} state=${state} seen=${result} live=${playing.live} framed=${only} dispatch=${dispatch} />
       </div>
     </main>
   `;
