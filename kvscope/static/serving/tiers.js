@@ -4,6 +4,7 @@
  */
 
 import { bytesShort, fixed, integer } from "../shared/facts/format.js";
+import { matricesOf, mlpProducts } from "../shared/log/model.js";
 import { blockCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { copied, firstTokens, ON_BLOCKS } from "./engines.js";
@@ -78,6 +79,19 @@ export const TIERS = {
     },
   ],
 };
+
+/**
+ * Estimates for a GPU: computing a token at its peak, and copying its K and V in 16 bits over a link.
+ *
+ * @param {Object} model as in the `open` frame
+ * @param {{tflops: number, link: number}} gpu TFLOP per second, and GB per second of its link to the other memory
+ * @returns {{computeUs: number, copyUs: number}} microseconds of a token; two operations for each number of the blocks’ matrices
+ */
+export function onGpu(model, { tflops, link }) {
+  const bytes = 2 * model.layers * model.kv_heads * model.head_dim * 2;
+  const operations = 2 * model.layers * (matricesOf(model).attention + mlpProducts(model, Boolean(model.experts)));
+  return { computeUs: operations / (tflops * 1e6), copyUs: bytes / (link * 1e3) };
+}
 
 const eachMs = ({ count, ms }) => (count ? ms / count : null);
 

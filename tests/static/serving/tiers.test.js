@@ -4,7 +4,7 @@ import { bodyOf } from "../../../kvscope/static/serving/experiments.js";
 import { resultOf } from "../../../kvscope/static/serving/results.js";
 import { whatHappened } from "../../../kvscope/static/serving/sentences.js";
 import { tallyOf } from "../../../kvscope/static/serving/tally.js";
-import { TIERS } from "../../../kvscope/static/serving/tiers.js";
+import { onGpu, TIERS } from "../../../kvscope/static/serving/tiers.js";
 import { folded, SETTINGS } from "./made.js";
 import { framesOn } from "./on-engines.js";
 
@@ -40,6 +40,15 @@ test("copying a block back is compared with computing its rows, as both were mea
     /Round “memory”: 4 blocks copied back, each in 2\.00 ms; computing it takes 6\.9 × as long/,
   );
   assert.match(result.conclusion, /Round “file”: no block was copied back/);
+});
+
+test("on a GPU, computing at its peak is set against copying over its link", () => {
+  const shape = { heads: 4, d: 32, d_mlp: 64, context: 64, gated: true, positions: "rotary" };
+  const model = { ...shape, layers: 2, kv_heads: 2, head_dim: 8 };
+  const { computeUs, copyUs } = onGpu(model, { tflops: 1, link: 1 });
+  // Q, K, V and O: 2 · 32 · 8 · (4 + 2) numbers; the MLP: 3 · 32 · 64; two layers, two operations for each.
+  assert.equal(computeUs, (2 * 2 * (3072 + 6144)) / 1e6);
+  assert.equal(copyUs, (2 * 2 * 2 * 8 * 2) / 1e3);
 });
 
 test("what happened names what was stored and copied back, and says of no stored row that it is lost", () => {

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { ConversationResult } from "./conversation-result.js";
 import { FiguresResult } from "./figures-result.js";
 import { LoadResult } from "./load-result.js";
+import { TiersResult } from "./tiers-result.js";
 
 /** By experiment: those with `details`. */
 const WIDE = {
@@ -12,7 +13,7 @@ const WIDE = {
   routing: FiguresResult,
   separate: FiguresResult,
   pipeline: FiguresResult,
-  tier: FiguresResult,
+  tier: TiersResult,
 };
 
 /** @param {{log: import("../workload-log.js").Workload, result: import("../results.js").Result|null}} props of the log in sight */
