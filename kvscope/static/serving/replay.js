@@ -32,10 +32,10 @@ export function replayOf(text, limits) {
   const requests = [];
   let estimated = false;
   for (const { line, number } of filled) {
-    const found = requestOf(line, limits);
-    if ("problem" in found) return { problem: msg`Line ${integer(number)}: ${found.problem}` };
-    estimated ||= found.estimated;
-    requests.push(found.request);
+    const parsed = requestOf(line, limits);
+    if ("problem" in parsed) return { problem: msg`Line ${integer(number)}: ${parsed.problem}` };
+    estimated ||= parsed.estimated;
+    requests.push(parsed.request);
   }
   const first = Math.min(...requests.map(({ arrives_ms }) => arrives_ms));
   return { requests: requests.map((each) => ({ ...each, arrives_ms: each.arrives_ms - first })), estimated };

@@ -47,7 +47,7 @@ const CHOICES = [
 export const ROUTING = {
   id: "routing",
   name: msg`Which engine gets a request?`,
-  about: msg`Prompts with ${BEGINNINGS.length} different long beginnings arrive at random times (Poisson). Each engine has its own cache, too small for all the beginnings. The router sends a request to the next engine (round robin), to the one with the fewest requests, or to the one whose cache has the most of its prompt, if it has at least half of it. This router looks into the caches; real ones remember what they sent where, or are told by the engines.`,
+  about: msg`Prompts with ${BEGINNINGS.length} different long beginnings arrive at random times (Poisson). Each engine has its own cache, too small for all the beginnings. The router sends a request to the next engine (round robin), to the one with the fewest requests, or to the one whose cache has the most of its prompt, if it has at least half of it. This router looks into the caches; real ones remember what they sent where, or get reports from the engines.`,
   setting: "engines",
   values: ROUTES.map(({ route, name }) => ({ value: { count: 2, route, prefill: 0 }, name })),
   isOf: ({ rounds }) => new Set(rounds.map(({ engines }) => engines?.route)).size > 1,

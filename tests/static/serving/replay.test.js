@@ -10,7 +10,7 @@ const lines = (...each) => each.map((line) => (typeof line === "string" ? line :
 const problem = (...each) => replayOf(lines(...each), LIMITS).problem;
 
 test("requests of a file arrive as it says, counted from the first, with its prompts", () => {
-  const found = replayOf(
+  const parsed = replayOf(
     lines({ arrives_ms: 500, max_new_tokens: 8, prompt: "a" }, "", {
       arrives_ms: 700.4,
       max_new_tokens: 9,
@@ -18,9 +18,9 @@ test("requests of a file arrive as it says, counted from the first, with its pro
     }),
     LIMITS,
   );
-  assert.equal(found.estimated, false);
+  assert.equal(parsed.estimated, false);
   assert.deepEqual(
-    found.requests.map(({ arrives_ms, max_new_tokens, prompt, cancel_ms }) => [
+    parsed.requests.map(({ arrives_ms, max_new_tokens, prompt, cancel_ms }) => [
       arrives_ms,
       max_new_tokens,
       prompt,
@@ -33,9 +33,9 @@ test("requests of a file arrive as it says, counted from the first, with its pro
   );
   const { requests, rounds } = bodyOf(LOAD, { system: "s", requests: [], settings: SETTINGS }, 30, {
     ...firstChoices(LOAD),
-    replay: found,
+    replay: parsed,
   });
-  assert.equal(requests, found.requests);
+  assert.equal(requests, parsed.requests);
   assert.equal(rounds.length, 5);
 });
 

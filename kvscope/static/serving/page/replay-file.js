@@ -15,9 +15,9 @@ export function ReplayFile({ limits, chosen, put }) {
     const [file] = currentTarget.files;
     currentTarget.value = "";
     if (!file) return;
-    const found = replayOf(await file.text(), limitsOf(limits));
-    setProblem("problem" in found ? `${file.name}: ${found.problem}` : "");
-    if (!("problem" in found)) put({ name: file.name, ...found });
+    const parsed = replayOf(await file.text(), limitsOf(limits));
+    setProblem("problem" in parsed ? `${file.name}: ${parsed.problem}` : "");
+    if (!("problem" in parsed)) put({ name: file.name, ...parsed });
   };
   return html`<div class="stack tight">
     <p class="line on-line">
