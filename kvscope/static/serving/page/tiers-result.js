@@ -35,5 +35,5 @@ export function TiersResult({ result, log }) {
 function estimateText({ computeUs, copyUs }) {
   const [compute, copy] = [computeUs, copyUs].map((us) => fixed(us, 2));
   const less = copyUs < computeUs ? msg`Copying back is faster.` : msg`Computing again is faster.`;
-  return msg`A token of this model: at most that fast, its rows take ${compute} µs to compute; its K and V in 16 bits take ${copy} µs to copy. ${less} Both grow with the number of tokens, so the length hardly changes this; a larger model computes more for each byte of K and V.`;
+  return msg`At these peaks, a token of this model takes ${compute} µs to compute, and its K and V in 16 bits take ${copy} µs to copy. ${less} Both grow with the number of tokens, so the length hardly changes this; a larger model computes more for each byte of K and V.`;
 }
