@@ -57,9 +57,10 @@ class ServingCheck:
             raise BadFile(f"{where}.data.engine", "is not one of the round's engines")
         if (data.stages is not None) != (engines is not None and engines.stages > 1):
             raise BadFile(f"{where}.data.stages", "are not those of the round's engines")
-        has = engines is None and has_states(len(self._requests))
-        if (len(data.requests) != len(self._requests) and (data.requests or has)) or (engines and data.requests):
-            raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as there are")
+        count = len(self._requests)
+        counts = (0,) if engines else (count,) if has_states(count) else (0, count)
+        if len(data.requests) not in counts:
+            raise BadFile(f"{where}.data.requests", f"are not {count}, as many as there are")
         self._refuse_members(data.members, f"{where}.data.members")
         self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)
         self._refuse_memory(data, f"{where}.data.pool")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,12 +20,11 @@ from kvscope.model.hooks import Observer
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The stages of a pass: ms of the first; bytes of its rows, and ms in which they were copied; ms of the second."""
+    """A pass in two stages: ms of the first; bytes of its rows, and ms in which they were copied."""
 
     first_ms: float
     bytes: int
     copy_ms: float
-    second_ms: float
 
 
 class StagedRunner(Runner):
@@ -40,28 +40,15 @@ class StagedRunner(Runner):
         self,
         entries: list[Entry],
         observers: Mapping[str, Observer] | None = None,
-        *,
-        capture: bool = False,
-        attention: bool = False,
-        layers: int | None = None,
-        entering: tuple[int, list[Tensor]] | None = None,
-        alike: bool = False,
+        **options: Any,
     ) -> Pass:
-        """As `Runner.run`. A pass of some layers only, with observers, or that captures is not split."""
-        if layers is not None or entering is not None or observers or capture or attention:
-            return super().run(
-                entries,
-                observers,
-                capture=capture,
-                attention=attention,
-                layers=layers,
-                entering=entering,
-                alike=alike,
-            )
+        """As `Runner.run`. A pass with observers or options, such as one of some layers only, is not split."""
+        if observers or any(option is not None and option is not False for option in options.values()):
+            return super().run(entries, observers, **options)
         left: list[Tensor] = []
         # Nothing of the first stage is decoded to logits.
         begun = [replace(entry, outputs=0) for entry in entries]
-        first = super().run(begun, {f"blocks.{self.at - 1}.resid_out": left.append}, layers=self.at, alike=alike)
+        first = super().run(begun, {f"blocks.{self.at - 1}.resid_out": left.append}, layers=self.at)
         started = time.perf_counter()
         # In batch order: the pieces of a pass in pieces follow each other in it.
         rows = left[0].clone()
@@ -69,6 +56,6 @@ class StagedRunner(Runner):
         counts = [entries[index].count for index in first.order]
         by_entry = dict(zip(first.order, torch.split(rows, counts), strict=True))
         entered = [by_entry[index] for index in range(len(entries))]
-        second = super().run(entries, entering=(self.at, entered), alike=alike)
-        self.last = Split(first.forward_ms, rows.nbytes, copy_ms, second.forward_ms)
+        second = super().run(entries, entering=(self.at, entered))
+        self.last = Split(first.forward_ms, rows.nbytes, copy_ms)
         return second

@@ -10,9 +10,8 @@ from typing import IO, Protocol, assert_never
 import torch
 from torch import Tensor
 
-from kvscope.model import settings
+from kvscope.model.settings import Tier as TierKind
 
-TierKind = settings.Tier
 ROWS_AXIS = 3
 """Of the rows of a block, [layers, 2, Hkv, 16, Dh]."""
 

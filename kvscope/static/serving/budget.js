@@ -6,7 +6,7 @@
 import { integer } from "../shared/facts/format.js";
 import { passCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
-import { firstTokenMs, mean, rowsOf, waitsOf } from "./measures.js";
+import { firstTokenMs, longestGap, mean, rowsOf } from "./measures.js";
 import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
 
@@ -40,7 +40,7 @@ export const BUDGETED = {
   figures: [
     {
       name: msg`longest wait of the first two requests for a next token`,
-      of: ({ answers }) => longestWaitOf(answers.slice(0, SHORT)),
+      of: ({ answers }) => longestGap({ answers: answers.slice(0, SHORT) }),
       format: wholeMs,
       better: /** @type {const} */ ("less"),
       timed: true,
@@ -62,12 +62,6 @@ function asShort(request) {
 
 function asLong() {
   return { prompt: LONG, ...NEVER_CANCELLED, arrives_ms: OTHERS_ARRIVE_MS, max_new_tokens: TOKENS.long };
-}
-
-/** @returns {number|null} ms; null if none of them got a second token */
-function longestWaitOf(answers) {
-  const waits = answers.flatMap((answer) => waitsOf(answer).map(({ ms }) => ms));
-  return waits.length ? Math.max(...waits) : null;
 }
 
 function mostRows({ round }) {

@@ -1,17 +1,12 @@
 /** Facts of rounds on several engines (docs/frames.md, Several engines of a round). Pure. */
 
-import { endOf, firstTokenMs, rowsOf, sumOf, waitsOf } from "./measures.js";
+import { endOf, eventsOf, firstTokenMs, rowsOf, sumOf } from "./measures.js";
 
 /** What a round on engines of its own, or with a tier, needs: full blocks that are found by their content. */
 export const ON_BLOCKS = {
   ...{ prefix: /** @type {const} */ ("blocks"), sharing: true },
   ...{ reserve: false, keep: null, contiguous: null, budget: null, draft: null },
 };
-
-/** @param {import("./workload-log.js").Round} round @returns {Object[]} all its events */
-export function eventsOf({ passes, end }) {
-  return [...passes.flatMap(({ events }) => events), ...(end?.events ?? [])];
-}
 
 /** @returns {{count: number, bytes: number, ms: number}} blocks that were copied: "moved", "stored" or "fetched" */
 export function copied(round, wanted) {
@@ -23,20 +18,15 @@ export function copied(round, wanted) {
   };
 }
 
+/** @returns {Set<number>} requests that moved to another engine */
+export function movedRequests(round) {
+  const those = eventsOf(round).filter(({ what }) => what === "moved");
+  return new Set(those.map(({ request }) => request));
+}
+
 /** @returns {number} bytes of a block: K and V of each of its tokens, in every layer and KV head, in float32 */
 export function blockBytes({ layers, kv_heads: kvHeads, head_dim: headDim }, blockSize) {
   return 2 * layers * kvHeads * headDim * 4 * blockSize;
-}
-
-/** @returns {number} share of the tokens of all prompts that were in the cache of the engine that read them */
-export function foundShare({ answers, requests }) {
-  return sumOf(answers, ({ shared }) => shared) / sumOf(requests, ({ tokens }) => tokens);
-}
-
-/** @returns {number|null} ms of the longest time between two tokens of an answer; null if no answer has two */
-export function longestGap({ answers }) {
-  const gaps = answers.flatMap((answer) => waitsOf(answer).map(({ ms }) => ms));
-  return gaps.length ? gaps.reduce((most, ms) => Math.max(most, ms)) : null;
 }
 
 /** @returns {(number|null)[]} ms from the arrival of each request to its first token */

@@ -6,7 +6,7 @@
 import { integer } from "../shared/facts/format.js";
 import { blockCount, rowCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { preemptionsIn, rowsComputed, sumOf } from "./measures.js";
+import { eventsOf, preemptionsIn, rowsComputed, sumOf } from "./measures.js";
 import { NEVER_CANCELLED, promptOf, SYSTEM } from "./prompts.js";
 
 /** So little memory that the blocks of the three prompts do not all stay in it. */
@@ -56,8 +56,7 @@ export const FULL_BLOCKS = {
 };
 
 function counted({ round }, wanted) {
-  const events = [...round.passes.flatMap((pass) => pass.events), ...(round.end?.events ?? [])];
-  return events.filter(({ what }) => what === wanted);
+  return eventsOf(round).filter(({ what }) => what === wanted);
 }
 
 /** @returns {number} also of requests that joined again after a preemption */

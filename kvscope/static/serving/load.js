@@ -11,7 +11,7 @@ import { fixed, integer, percent } from "../shared/facts/format.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { arrivalsOf, randoms } from "./arrivals.js";
 import { ON_BLOCKS } from "./engines.js";
-import { doneMs, firstTokenMs, preemptionsIn, sumOf, tokensOut } from "./measures.js";
+import { doneMs, firstTokenMs, foundShare, preemptionsIn, sumOf, tokensOut } from "./measures.js";
 import { NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
 
@@ -127,7 +127,7 @@ function loadOf({ round, answers, requests }) {
     full: passes.length ? full.length / passes.length : 0,
     waits: { blocks: waitsFor(round, ["blocks", "stretch"]), budget: waitsFor(round, ["budget"]) },
     refused: answers.filter(({ end }) => end?.what === "refused").length,
-    found: sumOf(answers, ({ shared }) => shared) / sumOf(requests, ({ tokens }) => tokens),
+    found: foundShare({ answers, requests }),
     preempted: preemptionsIn({ answers }),
   };
 }

@@ -43,6 +43,22 @@ export function waitsOf({ outputs }) {
   return outputs.slice(1).map(({ ms }, at) => ({ ms: ms - outputs[at].ms, from: outputs[at].ms, to: ms }));
 }
 
+/** @returns {number|null} ms of the longest time between two tokens of an answer; null if no answer has two */
+export function longestGap({ answers }) {
+  const gaps = answers.flatMap((answer) => waitsOf(answer).map(({ ms }) => ms));
+  return gaps.length ? gaps.reduce((most, ms) => Math.max(most, ms)) : null;
+}
+
+/** @returns {number} share of the tokens of all prompts that were in the cache of the engine that read them */
+export function foundShare({ answers, requests }) {
+  return sumOf(answers, ({ shared }) => shared) / sumOf(requests, ({ tokens }) => tokens);
+}
+
+/** @param {import("./workload-log.js").Round} round @returns {Object[]} all its events */
+export function eventsOf({ passes, end }) {
+  return [...passes.flatMap(({ events }) => events), ...(end?.events ?? [])];
+}
+
 /** @returns {number} the place of a pass in its round, from 1; the log numbers passes from 0 across all rounds */
 export function placeOf({ passes }, { number }) {
   return number - passes[0].number + 1;

@@ -7,9 +7,9 @@ import { integer, percent } from "../shared/facts/format.js";
 import { rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { arrivalsOf, randoms } from "./arrivals.js";
-import { firstTokens, foundShare, ON_BLOCKS } from "./engines.js";
+import { firstTokens, ON_BLOCKS } from "./engines.js";
 import { percentile } from "./load.js";
-import { doneMs, mean, rowsComputed } from "./measures.js";
+import { doneMs, foundShare, mean, rowsComputed } from "./measures.js";
 import { NEVER_CANCELLED, promptOf } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
 

@@ -6,8 +6,8 @@
 import { bytesShort, fixed, integer } from "../shared/facts/format.js";
 import { blockCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
-import { blockBytes, copied, eventsOf, firstTokens, longestGap, ON_BLOCKS } from "./engines.js";
-import { mean, rowsComputed, sumOf } from "./measures.js";
+import { blockBytes, copied, firstTokens, movedRequests, ON_BLOCKS } from "./engines.js";
+import { longestGap, mean, rowsComputed, sumOf } from "./measures.js";
 import { LONG, NEVER_CANCELLED, promptOf } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
 
@@ -102,7 +102,7 @@ function movedText({ name, round, model, blockSize }) {
   const sign = bytes === count * blockBytes(model, blockSize) ? "=" : "≠";
   const { prefill } = round.settings.engines;
   const members = round.passes.filter(({ engine }) => engine >= prefill).flatMap((pass) => pass.members);
-  const moved = new Set(eventsOf(round).flatMap((event) => (event.what === "moved" ? [event.request] : [])));
+  const moved = movedRequests(round);
   const again = members.filter(({ phase, request }) => phase === "prefill" && moved.has(request));
   const rows = rowCount(sumOf(again, (member) => member.rows));
   return msg`Round “${name}”: ${blocks} moved in ${took}: ${integer(count)} × 2 (K and V) × ${layers} layers × ${kvHeads} KV heads × ${width} numbers × 4 bytes × ${blockSize} tokens ${sign} ${all} bytes. To go on, the other engine computed ${rows}: those of unfilled or evicted blocks again, and one of each first token.`;

@@ -7,7 +7,7 @@ import { bytesShort, fixed, integer } from "../shared/facts/format.js";
 import { matricesOf, mlpProducts } from "../shared/log/model.js";
 import { blockCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
-import { copied, firstTokens, ON_BLOCKS } from "./engines.js";
+import { blockBytes, copied, firstTokens, ON_BLOCKS } from "./engines.js";
 import { mean, rowsComputed, rowsOf, sumOf } from "./measures.js";
 import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
@@ -88,7 +88,7 @@ export const TIERS = {
  * @returns {{computeUs: number, copyUs: number}} microseconds of a token; two operations for each number of the blocks’ matrices
  */
 export function onGpu(model, { tflops, link }) {
-  const bytes = 2 * model.layers * model.kv_heads * model.head_dim * 2;
+  const bytes = blockBytes(model, 1) / 2;
   const operations = 2 * model.layers * (matricesOf(model).attention + mlpProducts(model, Boolean(model.experts)));
   return { computeUs: operations / (tflops * 1e6), copyUs: bytes / (link * 1e3) };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blockBytes, copied, foundShare, lanesOfEngines, longestGap } from "../../../kvscope/static/serving/engines.js";
+import { blockBytes, copied, lanesOfEngines } from "../../../kvscope/static/serving/engines.js";
+import { foundShare, longestGap } from "../../../kvscope/static/serving/measures.js";
 import { requestsBefore, whatItDid } from "../../../kvscope/static/serving/sentences.js";
 import { answersOf, tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { folded } from "./made.js";

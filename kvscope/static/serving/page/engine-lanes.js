@@ -7,7 +7,7 @@ import { Memo } from "../../shared/ui/memo.js";
 import { pointInside, useSize } from "../../shared/ui/use-size.js";
 import { passCount, rowCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
-import { eventsOf, lanesOfEngines } from "../engines.js";
+import { lanesOfEngines, movedRequests } from "../engines.js";
 import { barOf, nowOf, timeScale } from "../lanes.js";
 import { endOf } from "../measures.js";
 
@@ -95,7 +95,7 @@ function Bars({ lane: { engine, passes }, y, x, width }) {
 
 /** From the pass that gave the first token to the first pass of the request on the other engine. */
 function Moves({ round, x }) {
-  const moved = new Set(eventsOf(round).flatMap(({ what, request }) => (what === "moved" ? [request] : [])));
+  const moved = movedRequests(round);
   const last = new Map();
   let lines = "";
   for (const pass of round.passes)
