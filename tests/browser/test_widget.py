@@ -86,9 +86,10 @@ def test_the_selection_goes_both_ways(cells: Notebook, run: kvscope.Run) -> None
 
 def test_exact_values_come_from_the_kernel_when_it_is_free(cells: Notebook, run: kvscope.Run) -> None:
     widget = kvscope.Widget(run)
-    widget.selection = {"step": 1, "view": "pair", "query": 3, "key": 1}
+    widget.selection = {"step": 1}
     cells.display(widget)
-    cells.until("document.documentElement.dataset.step === '1'")
+    cells.until(at(1))
+    widget.selection = {"step": 1, "view": "pair", "query": 3, "key": 1}
     cells.until(SAYS, busy=True)
     cells.until(f"!({SAYS}) && Boolean(document.querySelector('.pair-tiles'))")
 

@@ -90,7 +90,8 @@ def test_a_prompt_that_one_engine_read_is_decoded_by_another_which_gets_its_full
     model = shared_model().config
     block = 2 * model.layers * model.kv_heads * model.head_dim * 4 * BLOCK_SIZE
     moved = served.events("moved")
-    assert [(each.request, each.count, each.bytes) for each in moved] == [(at, 2, 2 * block) for at in range(3)]
+    # The order follows the time of each copy, which is measured.
+    assert sorted((each.request, each.count, each.bytes) for each in moved) == [(at, 2, 2 * block) for at in range(3)]
     assert all(each.took_ms is not None for each in moved)
     again = [each for done in served.passes if done.engine == 1 for each in done.members if each.phase == "prefill"]
     assert [(member.first, member.rows) for member in again] == [(32, 9)] * 3, "only the unfilled block"
