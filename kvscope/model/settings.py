@@ -20,8 +20,12 @@ MAX_ASKS = 24
 MAX_LOAD = 500
 """Most requests of a workload."""
 MAX_ARRIVAL_MS = 3_600_000
-MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS = 512, 64
-"""Most tokens of the prompt and of the answer of a workload's request."""
+MAX_JOIN_PROMPT, MAX_JOIN_TOKENS = 512, 64
+"""Most tokens of the prompt and of the answer of a request that joins a running workload."""
+MAX_WORKLOAD_ROWS = 1_500_000
+"""Most tokens of the prompts and answers of a workload, over all of its rounds."""
+MAX_MESSAGES = 128
+"""Most messages of a conversation."""
 MAX_KEPT = 1024
 MAX_LAYERS = 512
 MAX_RESERVED = 2048
@@ -104,28 +108,55 @@ class Sampling(Settings):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
 
 
-class Join(Settings):
-    """A workload's request that arrives now, between two passes."""
+class Message(Settings):
+    """A part of a conversation, as chat templates have it."""
 
-    prompt: PromptText
-    max_new_tokens: Annotated[int, Field(ge=1, le=MAX_WORKLOAD_TOKENS)] = 16
+    role: Literal["system", "user", "assistant", "tool"]
+    content: Annotated[str, Field(max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
+
+
+class Retriable(Settings):
+    """What each request of a workload may have."""
+
     retry_of: Annotated[
         int | None,
         Field(ge=0, le=MAX_ASKS - 1, description="number of the cancelled request that this request repeats"),
     ] = None
 
 
-class Ask(Join):
-    """A request of a workload. Times are in milliseconds from the beginning of the round."""
+class Join(Retriable):
+    """A workload's request that arrives now, between two passes."""
 
+    prompt: PromptText
+    max_new_tokens: Annotated[int, Field(ge=1, le=MAX_JOIN_TOKENS)] = 16
+
+
+class Ask(Retriable):
+    """A request of a workload, with a prompt or a conversation. Times are in milliseconds from the beginning of the
+    round.
+    """
+
+    prompt: PromptText | None = None
+    messages: Annotated[
+        list[Message] | None,
+        Field(min_length=1, max_length=MAX_MESSAGES, description="a conversation, in place of prompt and system"),
+    ] = None
+    max_new_tokens: Annotated[int, Field(ge=1, le=MAX_POSITIONS)] = 16
     arrives_ms: Annotated[int, Field(ge=0, le=MAX_ARRIVAL_MS)] = 0
     cancel_ms: Annotated[
         int | None, Field(ge=0, le=MAX_ARRIVAL_MS, description="when the client cancels the request")
     ] = None
     cancel_tokens: Annotated[
         int | None,
-        Field(ge=1, le=MAX_WORKLOAD_TOKENS, description="the client cancels the request once it has so many tokens"),
+        Field(ge=1, le=MAX_POSITIONS, description="the client cancels the request once it has so many tokens"),
     ] = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Ask:
+        if (self.prompt is None) == (self.messages is None):
+            kind = "missing" if self.prompt is None else "prompt_and_messages"
+            raise PydanticCustomError(kind, "{member}", {"member": ".prompt"})
+        return self
 
     @property
     def is_cancelled(self) -> bool:

@@ -16,7 +16,7 @@ import { runOfSearch } from "./shared/state/location.js";
 import { clientOf, delay } from "./shared/state/page-client.js";
 import { storageOr } from "./shared/state/storage.js";
 
-const { framed = false, limits, session: saved = null, example = null } = bootstrapOf();
+const { framed = false, limits, session: saved = null, example = null, gpus = [] } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
 const store = storeOf(initialState, reduce);
 const client = clientOf(
@@ -62,5 +62,5 @@ if (!framed && !saved) controller.pollReadiness();
 mountOwnPage(Page, {
   ...{ framed, settings },
   hasEnded: () => Boolean(store.state().log?.close) && store.state().waits === null,
-  props: { store, later: createQueue({ requestFrame, now }), controller, client, limits, saved },
+  props: { store, later: createQueue({ requestFrame, now }), controller, client, limits, saved, gpus },
 });

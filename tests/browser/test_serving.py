@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
@@ -292,6 +293,38 @@ def test_a_load_of_many_requests_is_counted_as_its_log_says_and_an_agents_prompt
         expect(table.get_by_role("row", name=re.compile(f"^{name}")).get_by_role("cell").nth(1)).to_have_text(
             f"{computed:,}"
         )
+
+
+def test_a_conversation_of_the_reader_is_sent_and_the_change_that_broke_the_cache_is_shown(
+    serving: NewPage, server: Server
+) -> None:
+    asks, answers = {"role": "user", "content": "Name a sea."}, {"role": "assistant", "content": "The Baltic Sea."}
+    said = [{"role": "system", "content": f"{SYSTEM} {SYSTEM}"}, asks]
+    changed = [{"role": "system", "content": f"{SYSTEM} Be {SYSTEM}"}, *said[1:]]
+    bodies = [{"messages": each} for each in (said, [*said, answers, asks], [*changed, answers, asks, answers, asks])]
+    page = serving(**DESKTOP)
+    card = region(page, "An agent’s conversation")
+    file = card.get_by_label("File of requests")
+    file.set_input_files(attached("mine.jsonl", [{"messages": []}]))
+    expect(card.get_by_role("alert")).to_contain_text("mine.jsonl: Line 1: messages is missing")
+    file.set_input_files(attached("mine.jsonl", bodies))
+    expect(card.get_by_role("status")).to_contain_text("3 requests of mine.jsonl")
+    card.get_by_role("button", name="Try An agent").click()
+    expect(card).to_contain_text("Same text: yes, 3 of 3", timeout=ENDED_MS)
+    log = read(server, run_of(page))
+    assert [request["messages"] for request in log.requests] == [2, 4, 6]
+    rows = region(page, "Result of the agents").get_by_role("table", name="Agents").get_by_role("row")
+    for at, computed in enumerate(log.rows(0)):
+        expect(rows.nth(at + 1).get_by_role("cell").nth(1)).to_have_text(f"{computed:,}")
+    parts = region(page, "Result of the agents").get_by_role("listitem")
+    expect(parts).to_have_count(2)
+    expect(parts.first).to_contain_text("request 2: the whole prompt before is repeated")
+    expect(parts.last).to_contain_text("Be You work")
+
+
+def attached(name: str, bodies: list[dict[str, Any]]) -> FilePayload:
+    """A file of one JSON text per line."""
+    return {"name": name, "mimeType": "text/plain", "buffer": "\n".join(map(json.dumps, bodies)).encode()}
 
 
 def test_with_little_memory_a_request_is_preempted_and_computed_again(serving: NewPage, server: Server) -> None:

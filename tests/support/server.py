@@ -129,6 +129,10 @@ class Server:
         """Start a branch of a run and wait for its end; its id."""
         return self.derived_run(f"runs/{run}/fork", position=position, token=token)
 
+    def start_workload(self, **body: Any) -> str:
+        """Start a workload; its id."""
+        return self._start("workloads", body)
+
     def derived_run(self, path: str, **body: Any) -> str:
         """Post a request that starts a run, a study or a workload, and wait for its end; its id."""
         run = self._start(path, body)

@@ -324,9 +324,13 @@ def play(page: Page) -> None:
 
 
 def report(what: str, spread: Spread, page: Page) -> None:
+    print(f"{what:44}{spread}   {long_tasks(page)}")
+
+
+def long_tasks(page: Page) -> str:
+    """Returns how many there were since the last call, in words."""
     long = page.evaluate("window.longTasks.splice(0).map(({duration}) => duration)")
-    tasks = f"   tasks over 50 ms: {len(long)}" + (f" (longest {max(long):.0f} ms)" if long else "")
-    print(f"{what:44}{spread}{tasks}")
+    return f"tasks over 50 ms: {len(long)}" + (f" (longest {max(long):.0f} ms)" if long else "")
 
 
 def report_both(what: str, spreads: tuple[Spread, Spread], page: Page) -> None:

@@ -1,4 +1,5 @@
-"""`python -m tools.bench.serving_page`: measures the Serving page for two viewers who request fifteen answers each.
+"""`python -m tools.bench.serving_page`: measures the Serving page for two viewers who request fifteen answers each, and
+while a workload of many requests is computed and replayed.
 
 Then measures the memory after as many requests as come in an hour. Script time is read from Chromium's trace, as in
 `tools.bench.page`.
@@ -16,17 +17,22 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tests.support.chromium import launched
 from tests.support.server import Server
-from tools.bench.page import ON_PROCESSOR, WATCH, WINDOW, report, script_per_frame, serving
+from tools.bench.page import ON_PROCESSOR, WATCH, WINDOW, long_tasks, report, script_per_frame, serving
 
 PEOPLE = 15
 AN_HOUR = 60
 """Workloads in an hour if a viewer presses Run once a minute."""
+MANY = 500
+"""Requests of the workload that is watched; two of its three prompts are short."""
+WORDS = ("The sky is", "Name three colours.", "The quick brown fox jumps over the lazy dog near the river bank. " * 6)
+PLAYED_MS = 20_000
 MB = 1e6
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.bench.serving_page", description=__doc__)
     parser.add_argument("--workloads", type=int, default=AN_HOUR, help="how many go through before memory is told")
+    parser.add_argument("--requests", type=int, default=MANY, help="of the workload that is watched")
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -35,6 +41,7 @@ def main() -> None:
     ):
         server.wait_until_ready()
         together(server, playwright)
+        many(server, playwright, options.requests)
         memory(server, playwright, options.workloads)
 
 
@@ -74,6 +81,25 @@ def together(server: Server, playwright: Playwright) -> None:
         answered(beside)
         scrubbed, _ = script_per_frame(one, watched, partial(scrub, watched))
         report("script per frame, scrubbing what was recorded", scrubbed, watched)
+
+
+def many(server: Server, playwright: Playwright, requests: int) -> None:
+    """Measures the page while it shows a workload of so many requests, live and from its start again."""
+    asked = [{"prompt": WORDS[at % 3], "max_new_tokens": 8, "arrives_ms": 20 * at} for at in range(requests)]
+    with closing(launched(playwright.chromium)) as browser:
+        page = opened(browser, server)
+        run = server.start_workload(requests=asked, rounds=[{"at_once": 16}])
+        page.goto(f"{server.url}serving?run={run}")
+        page.get_by_role("slider", name="Pass", exact=True).wait_for()
+        page.evaluate("window.longTasks.length = 0")
+        done = page.get_by_role("heading", name=f"{requests} of {requests} requests answered in this round")
+        done.wait_for(timeout=600_000)
+        print(f"{f'{requests} requests live':44}{long_tasks(page)}")
+        scrub(page)
+        print(f"{'scrubbing what was recorded':44}{long_tasks(page)}")
+        page.get_by_role("button", name="Play", exact=True).click()
+        page.wait_for_timeout(PLAYED_MS)
+        print(f"{'replaying it':44}{long_tasks(page)}")
 
 
 def scrub(page: Page) -> None:

@@ -22,7 +22,7 @@ from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.requests import ReadyQuery, query
 from kvscope.app.http.root import full
-from kvscope.app.http.shell import LIMITS, bootstrap_of_runs, renderer
+from kvscope.app.http.shell import LIMITS, bootstrap_of_runs, bootstrap_of_workloads, renderer
 from kvscope.app.http.site import file_of, site
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.cluster.member import Member
@@ -78,7 +78,7 @@ def blueprint(
         session_data = {"session": {**opened(manifest), "shipped": session in shipped}, **more}
         words = {"title": f"{card.title} · KVScope", "card": card, **addresses}
         if manifest.get("workload"):
-            shown = render_workload(bootstrap_of_runs(framed="embed" in more, **session_data), **words)
+            shown = render_workload(bootstrap_of_workloads(framed="embed" in more, **session_data), **words)
         else:
             shown = render(bootstrap | session_data, **words)
         response = Response(shown)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from kvscope.app.http.access import SENDS, declare
-from kvscope.app.http.shell import bootstrap_of_runs, renderer
+from kvscope.app.http.shell import bootstrap_of_workloads, renderer
 from kvscope.app.store.gallery import Example
 
 
@@ -23,6 +23,6 @@ def blueprint(example: Example | None) -> Blueprint:
     @declare(SENDS)
     def page(framed: bool) -> str:
         shown = {"example": example.id} if example and not framed else {}
-        return render(bootstrap_of_runs(framed=framed, **shown))
+        return render(bootstrap_of_workloads(framed=framed, **shown))
 
     return routes

@@ -16,7 +16,7 @@ from kvscope.app.http.requests import Beam
 from kvscope.app.http.root import root
 from kvscope.app.http.site import site
 from kvscope.app.page_table import READ, Page, links, page_of
-from kvscope.app.paths import STATIC
+from kvscope.app.paths import GPUS, STATIC
 from kvscope.app.run_bodies import ChangeRun, NewRun
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page_source import own_version
@@ -47,6 +47,12 @@ record the state of each."""
 def bootstrap_of_runs(**more: Any) -> dict[str, Any]:
     """Returns what the script of a page that starts runs or workloads starts from, with `more`."""
     return {"version": own_version(), "limits": LIMITS, **more}
+
+
+def bootstrap_of_workloads(**more: Any) -> dict[str, Any]:
+    """Returns what the script of the Serving page starts from, with the peaks of GPUs and with `more`."""
+    gpus = json.loads(GPUS.read_text("utf-8"))
+    return bootstrap_of_runs(gpus=[{name: gpu[name] for name in ("id", "name", "flops")} for gpu in gpus], **more)
 
 
 def renderer(id: str, template: str = SHELL) -> Callable[..., str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from flask import Blueprint, Response, jsonify, url_for
+from flask import Blueprint, Response, jsonify, request, url_for
 
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
@@ -19,6 +19,7 @@ from kvscope.app.http.requests import body
 from kvscope.app.run_bodies import new_id
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import JoinRequest, WorkloadRequest
+from kvscope.model.log.frames import MAX_OPENING_BYTES
 from kvscope.model.settings import Join, Workload
 
 OVER = "The workload has ended. Its requests can no longer be changed."
@@ -42,6 +43,7 @@ def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limit
         body=Workload,
     )
     def workload() -> Response:
+        request.max_content_length = MAX_OPENING_BYTES  # its prompts are in the first frame of the log
         parameters, visitor, run = body(Workload), count(limits), new_id()
         started = scheduler.start(
             WorkloadRequest(run, parameters), Requester(*visitor), partial(limits.charge, visitor), study=True

@@ -259,6 +259,8 @@ class ServedRequest(Data):
     """Its client cancels it when it has this many tokens."""
     retry_of: Place | None
     """The number of the cancelled request that this one repeats."""
+    messages: Place | None = None
+    """How many messages its conversation has; None if it has only a prompt. Older logs lack it."""
 
     @property
     def is_cancelled(self) -> bool:

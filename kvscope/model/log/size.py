@@ -12,7 +12,7 @@ from kvscope.model.api import Policy
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log.frames import MAX_FRAME_BYTES, MAX_OPENING_BYTES
 from kvscope.model.log.recorder import HEADER_ROOM, Shape, tiles
-from kvscope.model.settings import MAX_ASKS, MAX_WORKLOAD_PROMPT, MAX_WORKLOAD_TOKENS, ServingSettings, has_states
+from kvscope.model.settings import MAX_ASKS, MAX_JOIN_PROMPT, MAX_JOIN_TOKENS, ServingSettings, has_states
 
 TOKEN_BYTES = 160
 """Bytes of one token in a list: its text, bytes and numbers."""
@@ -67,7 +67,7 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
     rounds = list(rounds)
     if len(rounds) == 1:
         missing = max(0, MAX_ASKS - len(prompts))
-        prompts, new = [*prompts, *[MAX_WORKLOAD_PROMPT] * missing], [*new, *[MAX_WORKLOAD_TOKENS] * missing]
+        prompts, new = [*prompts, *[MAX_JOIN_PROMPT] * missing], [*new, *[MAX_JOIN_TOKENS] * missing]
     size = 0
     for settings in rounds:
         # Each engine of its own has a block list of its own, no longer than the round's.

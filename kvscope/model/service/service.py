@@ -291,9 +291,7 @@ class ModelService(Questions):
         """Admits a workload; returns its `open` frame. Raises Refused."""
         workload = request.workload
         asked = tokenized(workload, self.tokenizer, self.max_positions, self.engine.transformer.config)
-        first = RunRequest(
-            request.run, workload.requests[0].prompt, self.tokenizer.has_chat, workload.requests[0].max_new_tokens
-        )
+        first = RunRequest(request.run, asked[0].text, self.tokenizer.has_chat, asked[0].max_new_tokens)
         recorder = Recorder(request.run, self.info, self.tokenizer, first.sampling.temperature)
         opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(workload, asked))
         fits_the_log(opening, "requests", "The requests need")

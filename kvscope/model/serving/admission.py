@@ -7,13 +7,16 @@ from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.config import ModelConfig
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
-from kvscope.model.settings import MAX_WORKLOAD_PROMPT, Ask, Join, Workload
+from kvscope.model.settings import MAX_JOIN_PROMPT, MAX_WORKLOAD_ROWS, Ask, Join, Message, Workload
+
+MOST_CHARACTERS = 65_536
+"""Most characters of a conversation."""
 
 
 def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, config: ModelConfig) -> list[Tokenized]:
     """Returns the requests with their prompts' ids. Raises Refused, which names the request or the round."""
     requests = [
-        _tokenized(ask, f"requests[{number}].prompt", workload.system, tokenizer)
+        _tokenized(ask, f"requests[{number}]", workload.system, tokenizer, most_positions)
         for number, ask in enumerate(workload.requests)
     ]
     for number, settings in enumerate(workload.rounds):
@@ -34,6 +37,12 @@ def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, con
         before = ask.retry_of
         if before is not None and not (before < number and workload.requests[before].is_cancelled):
             raise Refused(f"{field}.retry_of", f"{field}.retry_of must be an earlier request that is cancelled.")
+    rows = len(workload.rounds) * sum(request.most_positions for request in requests)
+    if rows > MAX_WORKLOAD_ROWS:
+        message = (
+            f"The requests may need {rows:,} rows in all rounds together; a workload has at most {MAX_WORKLOAD_ROWS:,}."
+        )
+        raise Refused("requests", message, limit=MAX_WORKLOAD_ROWS)
     return requests
 
 
@@ -42,7 +51,7 @@ def joining(
 ) -> tuple[Ask, Tokenized]:
     """Returns the request that joins a running workload with that system prompt. Raises Refused."""
     ask = Ask(**join.model_dump(), arrives_ms=arrives_ms)
-    request = _tokenized(ask, "prompt", system, tokenizer)
+    request = _tokenized(ask, "", system, tokenizer, MAX_JOIN_PROMPT)
     _refuse_too_long(request, "prompt", most_positions)
     return ask, request
 
@@ -53,16 +62,35 @@ def _refuse_too_long(request: Tokenized, field: str, most_positions: int) -> Non
         raise Refused(field, message, limit=most_positions)
 
 
-def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Tokenized:
-    if tokenizer.has_chat:
-        text = _laid_out(ask.prompt, system, tokenizer)
+def _tokenized(ask: Ask, request: str, system: str, tokenizer: Tokenizer, most: int) -> Tokenized:
+    """`request`: its name in messages, "" if it is the only one; `most`: tokens of a prompt."""
+    member = "prompt" if ask.messages is None else "messages"
+    field = f"{request}.{member}".removeprefix(".")
+    if ask.messages is not None:
+        text = said = _conversation(ask.messages, field, tokenizer)
     else:
-        text = f"{system}\n\n{ask.prompt}" if system else ask.prompt
+        said = ask.prompt or ""
+        text = _laid_out(said, system, tokenizer) if tokenizer.has_chat else f"{system}\n\n{said}" if system else said
     ids = tokenizer.encode(text, special=tokenizer.has_chat, field=field)
-    if not 0 < len(ids) <= MAX_WORKLOAD_PROMPT:
-        message = f"{field} has {len(ids):,} tokens; it must have 1 to {MAX_WORKLOAD_PROMPT:,}."
-        raise Refused(field, message, limit=MAX_WORKLOAD_PROMPT)
-    return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms, ask.cancel_tokens, ask.retry_of)
+    if not 0 < len(ids) <= most:
+        message = f"{field} has {len(ids):,} tokens; it must have 1 to {most:,}."
+        raise Refused(field, message, limit=most)
+    limits = ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms, ask.cancel_tokens, ask.retry_of
+    return Tokenized(ids, *limits, said)
+
+
+def _conversation(messages: list[Message], field: str, tokenizer: Tokenizer) -> str:
+    """Returns the conversation in the model's chat template. Raises Refused."""
+    if not tokenizer.has_chat:
+        raise Refused(field, f"{field} is a conversation; this model has no chat template. Send a prompt.")
+    characters = sum(len(each.content) for each in messages)
+    if characters > MOST_CHARACTERS:
+        message = f"{field} has {characters:,} characters; the limit is {MOST_CHARACTERS:,}."
+        raise Refused(field, message, limit=MOST_CHARACTERS)
+    try:
+        return tokenizer.chat([each.model_dump() for each in messages])
+    except Refused as why:
+        raise Refused(field, f"{field}: {why.message}") from None
 
 
 def _laid_out(prompt: str, system: str, tokenizer: Tokenizer) -> str:
@@ -88,4 +116,5 @@ def study_of(workload: Workload, requests: list[Tokenized]) -> schema.Serving:
 
 def served(ask: Ask, request: Tokenized) -> schema.ServedRequest:
     """Returns a request in the form of the log."""
-    return schema.ServedRequest(**ask.model_dump(), tokens=len(request.ids))
+    asked = ask.model_dump() | {"prompt": request.text, "messages": ask.messages and len(ask.messages)}
+    return schema.ServedRequest(**asked, tokens=len(request.ids))

@@ -16,7 +16,8 @@ THERE = ("waiting", "running", "preempted")
 class Tokenized:
     """A request's prompt `ids` and limits. Times are milliseconds since the start of its round.
 
-    A retry arrives at `arrives_ms`, or when the request `retry_of` ends if that is later.
+    A retry arrives at `arrives_ms`, or when the request `retry_of` ends if that is later. `text`: the prompt as the log
+    has it; of a conversation, the whole text that the chat template makes of it.
     """
 
     ids: list[int]
@@ -25,6 +26,7 @@ class Tokenized:
     cancel_ms: int | None
     cancel_tokens: int | None = None
     retry_of: int | None = None
+    text: str = ""
 
     @property
     def most_positions(self) -> int:

@@ -6,6 +6,7 @@
 import { integer, percent } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
 import { sumOf } from "./measures.js";
+import { CONVERSATION_FILE } from "./own-conversation.js";
 import { NEVER_CANCELLED } from "./prompts.js";
 
 /** One request after the other, with space for all of their prompts. */
@@ -96,14 +97,14 @@ export const CONVERSATION = {
     { value: "tokens", name: msg`token by token` },
     { value: "blocks", name: msg`full blocks` },
   ],
-  isOf: ({ requests }) => requests.length === PROMPTS.length && requests[0].prompt === PROMPTS[0],
-  prepare: ({ settings }) => ({
-    system: "",
-    requests: PROMPTS.map((prompt) => ({ prompt, max_new_tokens: TOKENS, arrives_ms: 0, ...NEVER_CANCELLED })),
-    settings: { ...settings, ...SETTINGS },
-  }),
+  file: CONVERSATION_FILE,
+  isOf: ({ requests }) => isOwn(requests) || (requests.length === PROMPTS.length && requests[0].prompt === PROMPTS[0]),
+  prepare: withPrompts,
   details: agentsOf,
-  conclusion: (...sides) => sides.map(({ name, details }) => habitsText(name, details)).join(" "),
+  conclusion: (...sides) =>
+    sides
+      .map(({ name, details, requests }) => (isOwn(requests) ? ownText(name, details) : habitsText(name, details)))
+      .join(" "),
   figures: [
     {
       name: msg`rows computed`,
@@ -115,33 +116,61 @@ export const CONVERSATION = {
 };
 
 /**
+ * @param {import("./experiments.js").Posted} posted
+ * @param {Object<string, any>} chosen `file`: what was read of a file (own-conversation.js), null for the agents
+ */
+function withPrompts({ settings }, { file }) {
+  const sent = file?.requests ?? PROMPTS.map((prompt) => ({ prompt }));
+  const requests = sent.map((each) => ({ ...each, max_new_tokens: TOKENS, arrives_ms: 0, ...NEVER_CANCELLED }));
+  return { system: "", requests, settings: { ...settings, ...SETTINGS } };
+}
+
+/**
  * @typedef {Object} Habit what the requests of one agent cost in a round
  * @property {Agent} agent
  * @property {number} sent tokens of its prompts
  * @property {number} computed rows of them that were computed
  * @property {number} cached rows of them that were in the cache
- * @property {{cached: number, computed: number, tokens: number, parts: Parting|null}[]} requests each one; `parts` is null of the first
+ * @property {{cached: number, computed: number, tokens: number, isFirst: boolean, parts: Parting}[]} requests each one
  *
  * @typedef {{same: string, before: string, after: string}|null} Parting the text before the first difference from the agent's request
- *   before, and how both go on there; null if the prompt only continues it
+ *   before, and how both go on there; null if the prompt only continues it, and of the first
  */
 
-/** @returns {Habit[]} one for each agent */
-function agentsOf({ answers, requests }) {
-  return AGENTS.map((agent, at) => {
-    const places = Array.from({ length: REQUESTS }, (_, each) => at * REQUESTS + each);
-    // The template before all prompts is in the cache already when the second agent begins: each begins as with an empty cache.
-    const each = places.map((place, number) => {
-      const { tokens } = requests[place];
-      const cached = number ? answers[place].shared : 0;
-      const parts = number ? partingOf(requests[place - 1].prompt, requests[place].prompt) : null;
-      return { tokens, cached, computed: number ? answers[place].rows : tokens, parts };
+/** @returns {boolean} whether the requests are a conversation of the reader’s */
+export function isOwn(requests) {
+  return Boolean(requests[0].messages);
+}
+
+/** @returns {Habit[]} one for each agent, or for each request of the reader’s conversation */
+function agentsOf(facts) {
+  if (!isOwn(facts.requests))
+    return AGENTS.map((agent, at) => {
+      const places = Array.from({ length: REQUESTS }, (_, each) => at * REQUESTS + each);
+      return habitOf(
+        agent,
+        places.map((place, number) => requestAt(place, number === 0, facts)),
+      );
     });
-    const [sent, cached, computed] = ["tokens", "cached", "computed"].map((what) =>
-      sumOf(each.map((one) => one[what])),
-    );
-    return { agent, sent, cached, computed, requests: each };
+  return facts.requests.map((_, at) => {
+    const name = msg`request ${integer(at + 1)}`;
+    return habitOf({ id: String(at), name, sends: "" }, [requestAt(at, at === 0, facts)]);
   });
+}
+
+function habitOf(agent, requests) {
+  const [sent, cached, computed] = ["tokens", "cached", "computed"].map((what) =>
+    sumOf(requests.map((one) => one[what])),
+  );
+  return { agent, sent, cached, computed, requests };
+}
+
+/** The template before all prompts is in the cache already when the second agent begins: each begins as with an empty cache. */
+function requestAt(place, isFirst, { answers, requests }) {
+  const { tokens } = requests[place];
+  if (isFirst) return { tokens, isFirst, cached: 0, computed: tokens, parts: null };
+  const { shared: cached, rows: computed } = answers[place];
+  return { tokens, isFirst, cached, computed, parts: partingOf(requests[place - 1].prompt, requests[place].prompt) };
 }
 
 /** @returns {Parting} */
@@ -152,6 +181,19 @@ export function partingOf(before, after) {
   const shown = (text, from, to) => text.slice(Math.max(0, from), to).replaceAll("\n", "⏎");
   const [was, is] = [before, after].map((text) => shown(text, at, at + SHOWN_CHARACTERS));
   return { same: shown(after, at - SHOWN_CHARACTERS, at), before: was, after: is };
+}
+
+/** @param {string} round @param {Habit[]} habits one for each request */
+function ownText(round, habits) {
+  const [sent, cached, computed] = ["sent", "cached", "computed"].map((what) => sumOf(habits.map((one) => one[what])));
+  const changed = habits.filter(({ requests: [{ parts }] }) => parts).length;
+  const [rows, share] = [integer(computed), percent(cached / sent, 0)];
+  return [
+    msg`Round “${round}”: your requests need ${rows} rows, and ${share} of their tokens are in the cache.`,
+    changed
+      ? msg`Requests that change something before their new part: ${integer(changed)}.`
+      : msg`Each request repeats the whole one before.`,
+  ].join(" ");
 }
 
 /** @param {string} round @param {Habit[]} habits */

@@ -44,7 +44,7 @@ import { STREAMING } from "./streaming.js";
 import { TIERS } from "./tiers.js";
 import { wholeMs } from "./whole-ms.js";
 
-/** Every prompt is read in one pass. */
+/** The most; every prompt of the form’s list is read in one pass. */
 const WHOLE = 512;
 const SMALL = 16;
 /** Settings that would change what other experiments show, or that would not suit their numbers. */
@@ -94,7 +94,7 @@ const inPercent = (value) => percent(value, 0);
  * @property {(value: *) => string} [nameOf] the name of a round with that value, where `values` depend on the model
  * @property {(value: *) => string} [shortOf] a shorter name, for the header of a narrow column
  * @property {Choice[]} [choices] numbers that the reader chooses, the same in all rounds
- * @property {boolean} [replays] the reader can choose a file of requests (replay.js), which is `replay` of what is chosen
+ * @property {import("./request-file.js").FileKind} [file] the reader can choose a file of requests; what was read is `file` of what is chosen
  * @property {(value: *, chosen: Object<string, any>) => *} [chosen] a value of the setting with these numbers
  * @property {(posted: Posted, chosen: Object<string, any>) => Posted} prepare the workload of all rounds
  * @property {Figure[]} figures the first is drawn
@@ -159,7 +159,7 @@ export const EXPERIMENTS = [
   {
     id: "chunk",
     name: msg`Chunked prefill`,
-    about: msg`Whole: one pass reads a long prompt. Chunked: each pass reads 16 tokens of it, and other requests get tokens in between. The limit is of each request: prompts that are read at the same time add up.`,
+    about: msg`Whole: one pass reads a long prompt, up to 512 tokens of it. Chunked: each pass reads 16 tokens of it, and other requests get tokens in between. The limit is of each request: prompts that are read at the same time add up.`,
     setting: "chunk",
     values: [
       { value: WHOLE, name: msg`whole` },

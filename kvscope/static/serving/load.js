@@ -13,6 +13,7 @@ import { arrivalsOf, randoms } from "./arrivals.js";
 import { ON_BLOCKS } from "./engines.js";
 import { doneMs, firstTokenMs, foundShare, preemptionsIn, sumOf, tokensOut } from "./measures.js";
 import { NEVER_CANCELLED } from "./prompts.js";
+import { REPLAY_FILE } from "./replay.js";
 import { wholeMs } from "./whole-ms.js";
 
 const SPEEDS = [1, 2, 4, 8, 16];
@@ -51,7 +52,7 @@ export const LOAD = {
   setting: "speed",
   values: SPEEDS.map((value) => ({ value, name: `${integer(value)}×` })),
   choices: CHOICES,
-  replays: true,
+  file: REPLAY_FILE,
   asInForm: true,
   prepare: withArrivals,
   details: loadOf,
@@ -83,11 +84,11 @@ export const LOAD = {
  * Draws each request from the form's, and its arrival: the times between arrivals are exponentially distributed.
  *
  * @param {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}} posted
- * @param {Object<string, any>} chosen `replay`: what a file has (replay.js), null for random requests
+ * @param {Object<string, any>} chosen `file`: what was read of a file (replay.js), null for random requests
  */
-function withArrivals({ system, requests, settings }, { requests: count, gap, engines, replay }) {
+function withArrivals({ system, requests, settings }, { requests: count, gap, engines, file }) {
   const served = engines ? { ...settings, ...onEngines(engines, settings) } : settings;
-  if (replay) return { system: "", requests: replay.requests, settings: served };
+  if (file) return { system: "", requests: file.requests, settings: served };
   const numbers = randoms(2 * count);
   const arrivals = arrivalsOf(numbers.slice(0, count), gap);
   const sent = numbers.slice(count).map((share, at) => {

@@ -4,8 +4,11 @@
  */
 
 import { integer } from "../shared/facts/format.js";
+import { limitOf } from "../shared/log/limits.js";
+import { requestCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { LONG, NEVER_CANCELLED } from "./prompts.js";
+import { isProblem, requestsIn } from "./request-file.js";
 
 /** Estimated, for prompts of which only the length is known. */
 export const CHARACTERS_PER_TOKEN = 4.2;
@@ -21,35 +24,39 @@ const NAMES = {
  * @returns {{requests: Object[], estimated: boolean}|{problem: string}} `estimated`: prompts were made of about the lengths in the file
  */
 export function replayOf(text, limits) {
-  const lines = text.split("\n").map((line, at) => ({ line: line.trim(), number: at + 1 }));
-  const filled = lines.filter(({ line }) => line);
-  if (!filled.length) return { problem: msg`The file is empty. Each line must be a request, as JSON.` };
-  const most = limits.requests[1];
-  if (filled.length > most) {
-    const [has, allowed] = [filled.length, most].map(integer);
-    return { problem: msg`The file has ${has} requests; at most ${allowed} are sent.` };
-  }
-  const requests = [];
-  let estimated = false;
-  for (const { line, number } of filled) {
-    const parsed = requestOf(line, limits);
-    if ("problem" in parsed) return { problem: msg`Line ${integer(number)}: ${parsed.problem}` };
-    estimated ||= parsed.estimated;
-    requests.push(parsed.request);
-  }
-  const first = Math.min(...requests.map(({ arrives_ms }) => arrives_ms));
-  return { requests: requests.map((each) => ({ ...each, arrives_ms: each.arrives_ms - first })), estimated };
+  const read = requestsIn(text, limits.requests[1], (data) => requestOf(data, limits));
+  if (isProblem(read)) return read;
+  const first = Math.min(...read.map(({ request }) => request.arrives_ms));
+  return {
+    requests: read.map(({ request }) => ({ ...request, arrives_ms: request.arrives_ms - first })),
+    estimated: read.some(({ estimated }) => estimated),
+  };
 }
 
-/** @param {string} line */
-function requestOf(line, limits) {
-  let data;
-  try {
-    data = JSON.parse(line);
-  } catch {
-    return { problem: msg`it is not JSON.` };
-  }
-  if (data === null || typeof data !== "object" || Array.isArray(data)) return { problem: msg`it is not an object.` };
+/** @type {import("./request-file.js").FileKind} */
+export const REPLAY_FILE = {
+  choose: msg`Replay a file of requests`,
+  back: msg`Random arrivals again`,
+  format: msg`One request per line, as JSON: arrives_ms, max_new_tokens, and prompt or prompt_tokens (or timestamp, output_length, input_length).`,
+  read: (text, limits) => replayOf(text, limitsOf(limits)),
+  says: ({ requests, estimated }, name) =>
+    [
+      msg`${requestCount(requests.length)} of ${name}, in place of random ones.`,
+      estimated && msg`Its prompts have about the lengths of the file (estimated).`,
+    ]
+      .filter(Boolean)
+      .join(" "),
+};
+
+function limitsOf(limits) {
+  const of = (member) => limitOf(limits, "workload", member);
+  return {
+    ...{ requests: of("requests"), max_new_tokens: of("max_new_tokens"), arrives_ms: of("arrives_ms") },
+    prompt_tokens: of("prompt").map((characters) => Math.ceil(characters / CHARACTERS_PER_TOKEN)),
+  };
+}
+
+function requestOf(data, limits) {
   const [arrives, tokens] = [wholeOf(data, "arrives_ms", limits), wholeOf(data, "max_new_tokens", limits)];
   if ("problem" in arrives) return arrives;
   if ("problem" in tokens) return tokens;

@@ -84,13 +84,13 @@ export const TIERS = {
  * Estimates for a GPU: computing a token at its peak, and copying its K and V in 16 bits over a link.
  *
  * @param {Object} model as in the `open` frame
- * @param {{tflops: number, link: number}} gpu TFLOP per second, and GB per second of its link to the other memory
+ * @param {{flops: number, link: number}} gpu operations per second, and GB per second of its link to the other memory
  * @returns {{computeUs: number, copyUs: number}} microseconds of a token; two operations for each number of the blocks’ matrices
  */
-export function onGpu(model, { tflops, link }) {
+export function onGpu(model, { flops, link }) {
   const bytes = blockBytes(model, 1) / 2;
   const operations = 2 * model.layers * (matricesOf(model).attention + mlpProducts(model, Boolean(model.experts)));
-  return { computeUs: operations / (tflops * 1e6), copyUs: bytes / (link * 1e3) };
+  return { computeUs: (1e6 * operations) / flops, copyUs: bytes / (link * 1e3) };
 }
 
 const eachMs = ({ count, ms }) => (count ? ms / count : null);

@@ -8,8 +8,8 @@ import pytest
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
-from kvscope.model.serving.admission import tokenized
-from kvscope.model.settings import Ask, Drafting, ServingSettings
+from kvscope.model.serving.admission import MOST_CHARACTERS, study_of, tokenized
+from kvscope.model.settings import MAX_WORKLOAD_ROWS, Ask, Drafting, Message, ServingSettings
 from tests.support.tiny import tiny_config
 from tests.support.tiny_files import gguf_metadata
 from tests.support.tiny_runs import workload_request
@@ -47,3 +47,56 @@ def test_full_blocks_are_refused_where_layers_drop_rows_and_a_draft_with_more_la
 
     assert refused("mistral", prefix="blocks") == "rounds[1].prefix"
     assert refused("llama", draft=Drafting(tokens=1, layers=3)) == "rounds[1].draft.layers"
+
+
+def test_a_conversation_gets_the_models_template_with_all_of_its_roles_and_no_other_system_prompt() -> None:
+    template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    tokenizer = tokenizer_from_gguf(gguf_metadata() | {"tokenizer.chat_template": template}, "a.gguf")
+    said = (("system", "be kind"), ("user", "hello"), ("assistant", ""), ("tool", "2"))
+    asked = Ask(messages=[Message(role=role, content=content) for role, content in said])
+    request = workload_request("w", "be brief", (asked, Ask(prompt="hello")), (ServingSettings(blocks=8),))
+    made = tokenized(request.workload, tokenizer, most_positions=128, config=tiny_config())
+    text = "[system]be kind[user]hello[assistant][tool]2"
+    assert tokenizer.decode(made[0].ids) == text
+    first, second = study_of(request.workload, made).requests
+    assert (first.prompt, first.messages, first.tokens) == (text, 4, len(made[0].ids))
+    assert (second.prompt, second.messages) == ("hello", None)
+
+
+def test_a_conversation_is_refused_without_a_template_of_other_roles_and_if_it_is_too_long() -> None:
+    roles = "{% if messages[0].role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{{ messages[0].content }}"
+
+    def refused(template: str | None, *messages: Message) -> str:
+        tokenizer = tokenizer_from_gguf(gguf_metadata() | {"tokenizer.chat_template": template}, "a.gguf")
+        request = workload_request("w", "", (Ask(messages=list(messages)),), (ServingSettings(blocks=8),))
+        with pytest.raises(Refused) as refusal:
+            tokenized(request.workload, tokenizer, most_positions=64, config=tiny_config())
+        assert refusal.value.field == "requests[0].messages"
+        return refusal.value.message
+
+    assert "no chat template" in refused(None, Message(role="user", content="hello"))
+    assert "no tools" in refused(roles, Message(role="tool", content="2"))
+    assert "64" in refused(roles, Message(role="user", content="hello " * 60))
+    assert f"{MOST_CHARACTERS:,}" in refused(roles, *[Message(role="user", content="a" * 8192)] * 9)
+
+
+def test_a_request_is_a_prompt_or_a_conversation() -> None:
+    messages = [Message(role="user", content="hello")]
+    for both in ({}, {"prompt": "hello", "messages": messages}):
+        with pytest.raises(ValueError, match="prompt"):
+            Ask.model_validate(both)
+
+
+def test_the_rows_of_all_rounds_together_have_a_limit() -> None:
+    tokenizer = tokenizer_from_gguf(gguf_metadata(), "a.gguf")
+    asks = (Ask(prompt="hello", max_new_tokens=4000),) * 100
+
+    def rows(rounds: int) -> int:
+        request = workload_request("w", "", asks, (ServingSettings(blocks=8),) * rounds)
+        made = tokenized(request.workload, tokenizer, most_positions=4096, config=tiny_config())
+        return rounds * sum(each.most_positions for each in made)
+
+    assert rows(3) <= MAX_WORKLOAD_ROWS
+    with pytest.raises(Refused) as refusal:
+        rows(4)
+    assert (refusal.value.field, refusal.value.limit) == ("requests", MAX_WORKLOAD_ROWS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -258,9 +259,12 @@ def seen(done: schema.Pass) -> Expected:
     """What the log of a pass has of what the rules say."""
     assert done.pool.cached is not None
     hits = {event.request: event.count or 0 for event in done.events if event.what == "shared"}
-    evicted = {event.request: event.count or 0 for event in done.events if event.what == "evicted"}
+    evicted = Counter[int]()  # one event for each request that takes blocks
+    for event in done.events:
+        if event.what == "evicted":
+            evicted[event.request] += event.count or 0
     rows = {member.request: (member.first, member.rows) for member in done.members}
-    return Expected(rows, hits, evicted, [each.request for each in done.pool.cached])
+    return Expected(rows, hits, dict(evicted), [each.request for each in done.pool.cached])
 
 
 def by_rules(requests: list[Tokenized], model: bool = True, **more: Any) -> Served:

@@ -39,7 +39,7 @@ test("what an agent’s prompts cost is counted from the rows that were computed
   const [first, ...others] = CONVERSATION.details({ answers, requests: sent });
   assert.deepEqual([first.sent, first.cached, first.computed, others.length], [400, 180, 220, 3]);
   assert.equal(costOf(first, { plain: 3, cached: 0.3 }), (220 * 3 + 180 * 0.3) / 1000);
-  const side = (name, details) => ({ name, details });
+  const side = (name, details) => ({ name, details, requests: sent });
   const conclusion = CONVERSATION.conclusion(
     side("x", [
       { ...first, computed: 90 },

@@ -33,7 +33,7 @@ test("requests of a file arrive as it says, counted from the first, with its pro
   );
   const { requests, rounds } = bodyOf(LOAD, { system: "s", requests: [], settings: SETTINGS }, 30, {
     ...firstChoices(LOAD),
-    replay: parsed,
+    file: parsed,
   });
   assert.equal(requests, parsed.requests);
   assert.equal(rounds.length, 5);

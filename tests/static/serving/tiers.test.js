@@ -45,7 +45,7 @@ test("copying a block back is compared with computing its rows, as both were mea
 test("on a GPU, computing at its peak is set against copying over its link", () => {
   const shape = { heads: 4, d: 32, d_mlp: 64, context: 64, gated: true, positions: "rotary" };
   const model = { ...shape, layers: 2, kv_heads: 2, head_dim: 8 };
-  const { computeUs, copyUs } = onGpu(model, { tflops: 1, link: 1 });
+  const { computeUs, copyUs } = onGpu(model, { flops: 1e12, link: 1 });
   // Q, K, V and O: 2 · 32 · 8 · (4 + 2) numbers; the MLP: 3 · 32 · 64; two layers, two operations for each.
   assert.equal(computeUs, (2 * 2 * (3072 + 6144)) / 1e6);
   assert.equal(copyUs, (2 * 2 * 2 * 8 * 2) / 1e3);

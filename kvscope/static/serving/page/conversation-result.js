@@ -6,7 +6,7 @@ import { fixed, integer, percent } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
-import { costOf } from "../conversation.js";
+import { costOf, isOwn } from "../conversation.js";
 
 const FIRST_PRICE = { plain: "3", cached: "0.3" };
 const PRICES = [
@@ -14,17 +14,18 @@ const PRICES = [
   { id: "cached", label: msg`in the cache` },
 ];
 
-/** @param {{result: import("../results.js").Result}} props */
-export function ConversationResult({ result: { rounds, conclusion } }) {
+/** @param {{result: import("../results.js").Result, log: import("../workload-log.js").Workload}} props */
+export function ConversationResult({ result: { rounds, conclusion }, log }) {
+  const own = isOwn(log.study.requests);
   const [price, setPrice] = useState(FIRST_PRICE);
   const [first] = rounds;
   const columns = [
-    { words: true, head: msg`an agent that` },
+    { words: true, head: own ? msg`your conversation` : msg`an agent that` },
     { head: msg`tokens sent` },
     ...rounds.flatMap(({ name }) => [
       { head: msg`computed, ${name}` },
       { head: msg`in the cache` },
-      { head: msg`cost of 1,000`, title: msg`prompts of 1,000 conversations, each from an empty cache` },
+      { head: msg`cost of 1,000`, title: msg`prompts of 1,000 such conversations, each from an empty cache` },
     ]),
   ];
   const cellsOf = (habit) => [
@@ -38,14 +39,14 @@ export function ConversationResult({ result: { rounds, conclusion } }) {
     cells: [integer(habit.sent), ...rounds.flatMap(({ details }) => cellsOf(details[at]))],
   }));
   return html`<section class="stack tight" aria-label=${msg`Result of the agents`}>
-    <h2>${msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
+    <h2>${own ? msg`What the cache holds of your prompts` : msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
     ${conclusion && html`<p>${conclusion}</p>`}
     <div class="result-inputs line wide">${PRICES.map(
       ({ id, label }) => html`<label key=${id} class="line"><span class="muted">${label}</span>
         <input class="field number" type="number" min="0" step="0.05" value=${price[id]} onInput=${(event) => setPrice({ ...price, [id]: event.currentTarget.value })} /></label>`,
     )}</div>
     <${Table} name=${msg`Agents`} columns=${columns} rows=${rows} />
-    <h3>${msg`Where a prompt of each first parts from the one before`}</h3>
+    <h3>${own ? msg`Where each prompt parts from the one before` : msg`Where a prompt of each first parts from the one before`}</h3>
     <ul class="partings stack tight">${first.details.map(({ agent, requests }) => html`<${Parts} key=${agent.id} name=${agent.name} round=${first.name} request=${firstParting(requests)} />`)}</ul>
   </section>`;
 }
@@ -60,11 +61,12 @@ function firstParting(requests) {
   return requests.find(({ parts }) => parts) ?? requests.at(-1);
 }
 
-function Parts({ name, round, request: { cached, tokens, parts } }) {
+function Parts({ name, round, request: { cached, tokens, parts, isFirst } }) {
+  if (isFirst) return null;
   const [held, all] = [cached, tokens].map(integer);
   return html`<li><b>${name}</b>: ${
     parts
       ? html`<code>…${parts.same}</code><code class="is-before">${parts.before}…</code> → <code class="is-after">${parts.after}…</code>`
-      : msg`each prompt repeats the whole one before.`
+      : msg`the whole prompt before is repeated.`
   } <span class="muted">${msg`${held} of ${all} tokens were in the cache, ${round}.`}</span></li>`;
 }

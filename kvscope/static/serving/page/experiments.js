@@ -11,7 +11,7 @@ import { searchOf } from "../address.js";
 import { EXPERIMENTS, firstChoices, valuesOf } from "../experiments.js";
 import { letterOf } from "../owners.js";
 import { Choice } from "./choice.js";
-import { ReplayFile } from "./replay-file.js";
+import { RequestFile } from "./request-file.js";
 import { SideBySide } from "./side-by-side.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
@@ -49,7 +49,7 @@ function ExperimentCard({ experiment, client, limits, state, seen, live, framed,
     </div>
     <p class="muted">${about}</p>
     ${!framed && experiment.choices?.map((choice) => html`<${Choice} key=${choice.id} choice=${choice} value=${chosen[choice.id]} put=${(value) => setChosen({ ...chosen, [choice.id]: value })} />`)}
-    ${!framed && experiment.replays && html`<${ReplayFile} limits=${limits} chosen=${chosen.replay ?? null} put=${(replay) => setChosen({ ...chosen, replay })} />`}
+    ${!framed && experiment.file && html`<${RequestFile} kind=${experiment.file} limits=${limits} chosen=${chosen.file ?? null} put=${(file) => setChosen({ ...chosen, file })} />`}
     ${result && html`<${Outcome} result=${result} going=${going} inSight=${inSight} />`}
   </section>`;
 }

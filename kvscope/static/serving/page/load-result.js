@@ -52,6 +52,7 @@ export function LoadResult({ result: { rounds, experiment, conclusion, of }, log
           html`<${Choice} key=${each.id} choice=${each} value=${objective[each.id]} put=${(value) => setObjective({ ...objective, [each.id]: value })} />`,
       )}</div>
       <${Table} name=${msg`Rounds of the load`} columns=${[{ words: true, head: msg`requests per second` }, ...loads.map(({ rate }) => ({ head: rateText(rate) }))]} rows=${rowsOf(loads, objective, sent)} />
+      ${loads.every((load) => !within(load, objective).length) && html`<p role="status">${msg`No request of any round is within both limits.`}</p>`}
       <p class="muted">${msg`TTFT: from the arrival to the first token. TPOT: from the first token to the last, per token after the first. Goodput: answers per second within both limits. Rates are counted until the last answer ends. Of fewer than 100 requests, 99 % is the slowest one.`}</p>
     </div>
   </section>`;

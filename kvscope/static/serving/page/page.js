@@ -22,7 +22,7 @@ import { WorkloadForm } from "./workload-form.js";
 
 /**
  * @param {{store: Object, later: Function, controller: Object, client: Object, limits: Object, framed: boolean, saved: Object|null,
- *   theme: string, setTheme: Function}} props `saved`: the session in sight, of `/s/<id>` or in a file
+ *   gpus: Object[], theme: string, setTheme: Function}} props `saved`: the session in sight, of `/s/<id>` or in a file; `gpus`: empty in a file
  */
 export function Page({ store, later, ...props }) {
   return html`<${Store.Provider} value=${store}><${Later.Provider} value=${later}><${Defined} dispatch=${store.dispatch} ...${props} /><//><//>`;
@@ -32,7 +32,7 @@ function Defined(props) {
   return html`<${Glossary.Provider} value=${useGlossary(props.client)}><${Part} of=${Serving} ...${props} /><//>`;
 }
 
-function Serving({ state: seen, dispatch, controller, client, limits, framed, saved, theme, setTheme }) {
+function Serving({ state: seen, dispatch, controller, client, limits, framed, saved, gpus, theme, setTheme }) {
   const { run, log } = seen;
   const state = { ...seen, ...useServing({ state: seen, client, limits, show: controller.show }) };
   const result = useResultOf(log);
@@ -54,7 +54,7 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
       <${Notices} state=${state} />
       ${!run && !framed && log?.passes.length > 0 && html`<${Recorded} state=${state} />`}
       <div class=${log?.passes.length ? "serving-grid" : "serving-grid is-empty"}>
-        ${log?.passes.length ? html`<${Watched} key=${log.id} playing=${playing} state=${state} result=${result} limits=${limits} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
+        ${log?.passes.length ? html`<${Watched} key=${log.id} playing=${playing} state=${state} result=${result} limits=${limits} gpus=${gpus} framed=${only} />` : html`<${Empty} state=${state} framed=${only} />`}
         <${Experiments} client=${client} limits=${limits} state=${state} seen=${result} live=${playing.live} framed=${only} dispatch=${dispatch} />
       </div>
     </main>

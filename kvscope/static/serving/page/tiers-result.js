@@ -1,4 +1,4 @@
-/** The experiment with a tier: its figures, and an estimate of the same choice on a GPU of the reader’s. */
+/** The experiment with a tier: its figures, and an estimate of the same choice on a GPU. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -8,27 +8,36 @@ import { msg } from "../../shared/words/msg.js";
 import { onGpu } from "../tiers.js";
 import { FiguresResult } from "./figures-result.js";
 
-/** An H100 SXM, dense 16 bits, and PCIe 5.0 with 16 lanes (the Memory page has other GPUs). */
-const FIRST = { tflops: "989", link: "64" };
-const INPUTS = [
-  { id: "tflops", label: msg`A GPU computes, in TFLOP per second` },
-  { id: "link", label: msg`its link to the host’s memory, in GB per second` },
-];
+const FIRST_GPU = "h100-sxm";
+/** GB per second: PCIe 5.0 with 16 lanes. */
+const FIRST_LINK = "64";
 
-/** @param {{result: import("../results.js").Result, log: import("../workload-log.js").Workload}} props */
-export function TiersResult({ result, log }) {
-  const [given, setGiven] = useState(FIRST);
-  const numbers = { tflops: Number(given.tflops), link: Number(given.link) };
-  const valid = Object.values(numbers).every((number) => number > 0 && Number.isFinite(number));
+/** @param {{result: import("../results.js").Result, log: import("../workload-log.js").Workload, gpus: Gpu[]}} props */
+export function TiersResult({ result, log, gpus }) {
   return html`<${FiguresResult} result=${result} log=${log} />
-    <section class="stack tight" aria-label=${msg`The same on a GPU`}>
-      <h3>${msg`The same on a GPU`} <${Badge} origin="estimated" /></h3>
-      <div class="result-inputs line wide">${INPUTS.map(
-        ({ id, label }) => html`<label key=${id} class="line"><span class="muted">${label}</span>
-          <input class="field number" type="number" min="0" step="any" value=${given[id]} onInput=${(event) => setGiven({ ...given, [id]: event.currentTarget.value })} /></label>`,
-      )}</div>
-      <p>${valid ? estimateText(onGpu(log.open.model, numbers)) : msg`Both must be numbers above 0.`}</p>
-    </section>`;
+    ${gpus.length > 0 && html`<${OnGpu} model=${log.open.model} gpus=${gpus} />`}`;
+}
+
+/**
+ * @typedef {{id: string, name: string, flops: number}} Gpu one of the Memory page; `flops`: its peak in 16 bits
+ *
+ * @param {{model: Object, gpus: Gpu[]}} props
+ */
+function OnGpu({ model, gpus }) {
+  const [id, setId] = useState(FIRST_GPU);
+  const [typed, setTyped] = useState(FIRST_LINK);
+  const link = Number(typed);
+  const gpu = gpus.find((each) => each.id === id) ?? gpus[0];
+  return html`<section class="stack tight" aria-label=${msg`The same on a GPU`}>
+    <h3>${msg`The same on a GPU`} <${Badge} origin="estimated" /></h3>
+    <div class="result-inputs line wide">
+      <label class="line"><span class="muted">${msg`GPU`}</span>
+        <select class="field" value=${gpu.id} onChange=${(event) => setId(event.currentTarget.value)}>${gpus.map(({ id: each, name }) => html`<option key=${each} value=${each}>${name}</option>`)}</select></label>
+      <label class="line"><span class="muted">${msg`its link to the host’s memory, in GB per second`}</span>
+        <input class="field number" type="number" min="0" step="any" value=${typed} onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
+    </div>
+    <p>${link > 0 && Number.isFinite(link) ? estimateText(onGpu(model, { flops: gpu.flops, link })) : msg`The link must be a number above 0.`}</p>
+  </section>`;
 }
 
 /** @param {{computeUs: number, copyUs: number}} estimate */

@@ -30,10 +30,10 @@ const PARTS_OF_MANY = [ThisPass, Many];
 const PARTS_OF_ENGINES = [EngineLanes, ...PARTS_OF_MANY];
 
 /**
- * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, result: Object|null, limits: Object, framed: boolean}}
+ * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, result: Object|null, limits: Object, gpus: Object[], framed: boolean}}
  * props `state`: of the store and of `useServing`; `result`: of the log, if it is of an experiment
  */
-export function Watched({ playing, state, result, limits, framed }) {
+export function Watched({ playing, state, result, limits, gpus, framed }) {
   const { log, mode } = state;
   const { shown, live, dispatch } = playing;
   const pass = log.passes[shown];
@@ -53,7 +53,7 @@ export function Watched({ playing, state, result, limits, framed }) {
       <${Memo} of=${JustNow} round=${round} pass=${pass} tally=${tally} version=${version} requests=${requests} now=${now} quiet=${mode !== "resting"} />
       ${!framed && html`<${Join} state=${state} limits=${limits} live=${live && log.rounds.length === 1} />`}
       <${Transport} state=${state} pass=${pass} playing=${playing} />
-      <${Memo} of=${WideResult} log=${log} result=${result} />
+      <${Memo} of=${WideResult} log=${log} result=${result} gpus=${gpus} />
     </div>
     ${partsOf(round, pass).map((Part) => html`<${Memo} key=${Part.name} of=${Part} ...${of} />`)}
   `;

@@ -16,8 +16,8 @@ const WIDE = {
   tier: TiersResult,
 };
 
-/** @param {{log: import("../workload-log.js").Workload, result: import("../results.js").Result|null}} props of the log in sight */
-export function WideResult({ log, result }) {
+/** @param {{log: import("../workload-log.js").Workload, result: import("../results.js").Result|null, gpus: Object[]}} props of the log in sight */
+export function WideResult({ log, result, gpus }) {
   const Wide = result?.rounds.length ? WIDE[result.experiment.id] : null;
-  return Wide ? html`<${Wide} result=${result} log=${log} />` : null;
+  return Wide ? html`<${Wide} result=${result} log=${log} gpus=${gpus} />` : null;
 }
