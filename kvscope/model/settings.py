@@ -136,6 +136,8 @@ class Ask(Retriable):
     round.
     """
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"prompt": "The sky is"}]})
+
     prompt: PromptText | None = None
     messages: Annotated[
         list[Message] | None,

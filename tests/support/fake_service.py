@@ -213,10 +213,10 @@ class FakeService:
         workload = request.workload
         if workload.requests[0].prompt == "too large":
             raise Refused("requests[0]", "requests[0] is too large.", limit=9)
-        asked = [{**ask.model_dump(), "tokens": len(ask.prompt[:MOST_TOKENS])} for ask in workload.requests]
+        asked = [_served(ask) for ask in workload.requests]
         rounds = [settings.model_dump() for settings in workload.rounds]
         study = {"kind": "serving", "system": workload.system, "requests": asked, "rounds": rounds}
-        opened = self.start(RunRequest(request.run, workload.requests[0].prompt))
+        opened = self.start(RunRequest(request.run, asked[0]["prompt"]))
         made = [relabel(opened[0].payload, request.run, 0, {"study": study})]
         for number in range(len(rounds)):
             made.append(encode(request.run, len(made), "pass", _pass(number, asked)))
@@ -493,6 +493,13 @@ class FakeService:
         state = self._runs.pop(run)
         steps = 0 if state.searching else state.step
         return encode(run, state.seq, "close", {"reason": reason, "error": None, "steps": steps})
+
+
+def _served(ask: Ask) -> dict[str, Any]:
+    """A request as its log has it; of messages, their text with their roles."""
+    text = ask.prompt or "".join(f"{each.role}: {each.content}" for each in ask.messages or ())
+    count = ask.messages and len(ask.messages)
+    return ask.model_dump() | {"prompt": text, "messages": count, "tokens": len(text[:MOST_TOKENS])}
 
 
 def _pass(number: int, asked: list[dict[str, Any]]) -> dict[str, Any]:

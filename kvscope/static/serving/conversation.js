@@ -116,7 +116,7 @@ export const CONVERSATION = {
 };
 
 /**
- * @param {import("./experiments.js").Posted} posted
+ * @param {{settings: import("./workload-log.js").Settings}} posted of the form
  * @param {Object<string, any>} chosen `file`: what was read of a file (own-conversation.js), null for the agents
  */
 function withPrompts({ settings }, { file }) {

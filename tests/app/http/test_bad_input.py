@@ -141,7 +141,7 @@ def example(schema: Document) -> Any:
         case "array":
             return [example(schema["items"])]
         case "string":
-            return "a"
+            return schema.get("enum", ["a"])[0]
     return schema.get("minimum", 0)
 
 
