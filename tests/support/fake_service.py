@@ -38,6 +38,7 @@ from kvscope.model.api import (
 from kvscope.model.by_hand.examples import Example, Phase
 from kvscope.model.log.derived import changed_opening, twin_study
 from kvscope.model.log.frames import encode, header, relabel, token_ids
+from kvscope.model.settings import Ask
 from tests.support.described import described
 
 LAYERS, HEADS, HEAD_DIM, VOCAB = 2, 3, 4, 1000
