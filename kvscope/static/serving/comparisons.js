@@ -159,7 +159,7 @@ function blocksSaved(all, some, shared) {
 }
 
 /**
- * What disturbed the passes of some rounds, so that their times are not compared.
+ * What disturbed the passes of some rounds, so that none of their times counts as better.
  *
  * @param {{round: Object, name: string}[]} sides
  * @returns {string|null} null if the log has no disturbance
@@ -170,5 +170,5 @@ export function disturbedText(sides) {
     .filter(({ what }) => what);
   if (!each.length) return null;
   const causes = listed(each.map(({ name, what }) => msg`“${name}”: ${what}`));
-  return msg`These times are not compared, because they were disturbed. ${causes}.`;
+  return msg`Do not rely on these times: they were disturbed. ${causes}.`;
 }

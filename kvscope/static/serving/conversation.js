@@ -3,7 +3,7 @@
  * something that came before, so that the cache holds less of the next prompt. Rows are counted in the log. Pure.
  */
 
-import { integer, percent } from "../shared/facts/format.js";
+import { integer, listed, percent } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
 import { sumOf } from "./measures.js";
 import { CONVERSATION_FILE } from "./own-conversation.js";
@@ -101,10 +101,7 @@ export const CONVERSATION = {
   isOf: ({ requests }) => isOwn(requests) || (requests.length === PROMPTS.length && requests[0].prompt === PROMPTS[0]),
   prepare: withPrompts,
   details: agentsOf,
-  conclusion: (...sides) =>
-    sides
-      .map(({ name, details, requests }) => (isOwn(requests) ? ownText(name, details) : habitsText(name, details)))
-      .join(" "),
+  conclusion: conversationText,
   figures: [
     {
       name: msg`rows computed`,
@@ -183,17 +180,31 @@ export function partingOf(before, after) {
   return { same: shown(after, at - SHOWN_CHARACTERS, at), before: was, after: is };
 }
 
+/** @returns {{sent: number, cached: number, computed: number}} */
+export function totalOf(habits) {
+  const [sent, cached, computed] = ["sent", "cached", "computed"].map((what) => sumOf(habits.map((one) => one[what])));
+  return { sent, cached, computed };
+}
+
+function conversationText(...sides) {
+  const [{ requests, details }] = sides;
+  if (!isOwn(requests)) return sides.map((side) => habitsText(side.name, side.details)).join(" ");
+  return [...sides.map((side) => ownText(side.name, side.details)), changesText(details)].join(" ");
+}
+
 /** @param {string} round @param {Habit[]} habits one for each request */
 function ownText(round, habits) {
-  const [sent, cached, computed] = ["sent", "cached", "computed"].map((what) => sumOf(habits.map((one) => one[what])));
-  const changed = habits.filter(({ requests: [{ parts }] }) => parts).length;
+  const { sent, cached, computed } = totalOf(habits);
   const [rows, share] = [integer(computed), percent(cached / sent, 0)];
-  return [
-    msg`Round “${round}”: your requests need ${rows} rows, and ${share} of their tokens are in the cache.`,
-    changed
-      ? msg`Requests that change something before their new part: ${integer(changed)}.`
-      : msg`Each request repeats the whole one before.`,
-  ].join(" ");
+  return msg`Round “${round}”: your requests need ${rows} rows, and ${share} of their tokens are in the cache.`;
+}
+
+/** @param {Habit[]} habits one for each request */
+function changesText(habits) {
+  const changed = habits.filter(({ requests: [{ parts }] }) => parts).map(({ agent }) => agent.name);
+  return changed.length
+    ? msg`These change something that the one before had: ${listed(changed)}.`
+    : msg`Each request repeats the whole one before.`;
 }
 
 /** @param {string} round @param {Habit[]} habits */

@@ -22,6 +22,8 @@ export const PERCENTS = [50, 95, 99];
 const LONGER = 2;
 /** More answers per second are so many times as many; at higher rates, an engine that is full already does not reach this. */
 const MORE = 1.1;
+/** An engine that keeps up answers at least this share of the rate; the last answer ends after the last arrival. */
+const KEEPS_UP = 0.8;
 const CHOICES = [
   {
     ...{ id: "requests", label: msg`Requests`, value: 24, least: 8, most: 500, step: 4 },
@@ -191,9 +193,9 @@ function kneeText(...sides) {
   const [lowest, ...others] = sides.map(({ details }) => details);
   if (sides.some(({ details }) => !details.served.length))
     return msg`In a round, no request was answered: each needs more blocks than there are.`;
-  if (isLimited(lowest) && others.every((load) => answered(load) < MORE * answered(lowest))) {
+  if (isLimited(lowest) && (isBehind(lowest) || others.every((load) => answered(load) < MORE * answered(lowest)))) {
     const [rate, answers] = [lowest.rate, answered(lowest)].map(rateText);
-    return msg`At ${rate} requests per second, the lowest rate, the engine was full already: it answered ${answers} per second, and hardly more at higher rates. Send them with more time between two.`;
+    return msg`At ${rate} requests per second, the lowest rate, the engine was full already: it answered ${answers} per second. Send them with more time between two.`;
   }
   const slow = sides.map(({ answers }) => percentile(answers.map(firstTokenMs), 95));
   const at = slow.findIndex((ms, round) => ms >= LONGER * slow[0] && isLimited(sides[round].details));
@@ -218,6 +220,11 @@ function disturbedPasses(sides) {
   return disturbed.length
     ? msg`Other work or other runs disturbed ${count} of all ${of} passes, so that a second sweep may find other times.`
     : "";
+}
+
+/** @returns {boolean} whether it answered clearly fewer requests per second than arrived */
+function isBehind(load) {
+  return answered(load) < KEEPS_UP * load.rate;
 }
 
 /** @returns {boolean} whether a limit kept a request from a pass: places in the batch, blocks, or rows of a pass */

@@ -49,7 +49,9 @@ function requestOf({ prompt, messages, tools }) {
 function messageOf(message) {
   const { role, content, tool_calls: calls } = message ?? {};
   if (!ROLES[role])
-    return { problem: msg`role is ${JSON.stringify(role ?? null)}; it must be one of ${Object.keys(ROLES).join(", ")}.` };
+    return {
+      problem: msg`role is ${JSON.stringify(role ?? null)}; it must be one of ${Object.keys(ROLES).join(", ")}.`,
+    };
   const text = textOf(content);
   if (text === null) return { problem: msg`content must be text, or a list of parts with text.` };
   const parts = [text, ...(Array.isArray(calls) ? calls : []).map((call) => JSON.stringify(call?.function ?? call))];

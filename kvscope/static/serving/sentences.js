@@ -174,18 +174,29 @@ function joined({ request, count, pass, ms: at }, { round, events, answers, requ
   const member = passOf(round, pass)?.members.find((each) => each.request === request);
   const back = own("fetched") && member ? member.first - (shared?.count ?? 0) : 0;
   const retried = retriedBy(requests[request]);
-  const { shared: reused, rows } = answers[requests[request].retry_of] ?? { shared: 0, rows: 0 };
   return [
     retried ? msg`${letter}, a retry of ${retried}, joins the batch.` : msg`${letter} joins the batch.`,
     waitSentence(request, pass, at, { round, events, answers }),
     ...(shared || back
       ? sharedSentences(shared, count, back)
       : [msg`It must read ${tokenCount(count)}.`, whyNothingShared(round, pass, request)]),
-    reused + rows > (shared?.count ?? 0) && msg`The cache no longer holds everything that was computed for ${retried}.`,
+    retried &&
+      (shared?.count ?? 0) < reusable(round, requests, answers, request) &&
+      msg`The cache no longer holds everything that was computed for ${retried}.`,
     shared &&
       copiesWith(request, pass, events) &&
       msg`The last of these blocks is only partly shared, so ${letter} gets its own copy.`,
   ];
+}
+
+/**
+ * @returns {number} rows of a retry’s prompt that were computed before, without its last token, which every request computes; 0 if
+ *   only full blocks are shared, which a request may lack for another reason
+ */
+function reusable({ settings }, requests, answers, request) {
+  const { retry_of, tokens } = requests[request];
+  const { shared, rows } = answers[retry_of];
+  return settings.prefix === "blocks" ? 0 : Math.min(shared + rows, tokens - 1);
 }
 
 function waitSentence(request, pass, at, { round, events, answers }) {

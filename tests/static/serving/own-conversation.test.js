@@ -80,6 +80,6 @@ test("each request of a conversation is counted, and where it parts from the one
   );
   assert.match(
     CONVERSATION.conclusion({ name: "x", details, requests: sent }),
-    /need 17 rows, and 43\s% .* new part: 1\.$/,
+    /need 17 rows, and 43\s% .* had: request 3\.$/,
   );
 });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CANCEL_AND_RETRY } from "../../../kvscope/static/serving/retry.js";
+import { whatHappened } from "../../../kvscope/static/serving/sentences.js";
+import { tallyOf } from "../../../kvscope/static/serving/tally.js";
+import { folded, REQUESTS } from "./made.js";
 
 const answer = (more) => ({ arrived: 0, outputs: [], rows: 6, shared: 0, reads: [], end: null, ...more });
 const pass = (tables, events = []) => ({ requests: tables.map((table) => ({ table })), events });
@@ -30,4 +33,17 @@ test("a run on which nothing was cancelled says why", () => {
     CANCEL_AND_RETRY.conclusion(side("no reuse", { free: 8 }), side("reuse", { free: 8 })),
     /The retry found nothing in the cache/,
   );
+});
+
+test("rows of a cancelled request are called lost only if its retry could have had them", () => {
+  const requests = REQUESTS.map((request, at) => (at === 1 ? { ...request, retry_of: 0 } : request));
+  const says = (found) => {
+    const { rounds } = folded();
+    const [round] = rounds;
+    round.passes[1].events.find(({ what }) => what === "shared").count = found;
+    return JSON.stringify(whatHappened(round, requests, tallyOf(round, requests), null));
+  };
+  assert.equal(requests[1].tokens, 6);
+  assert.ok(!says(5).includes("no longer holds"), "its last token is computed by every request");
+  assert.ok(says(4).includes("no longer holds"));
 });

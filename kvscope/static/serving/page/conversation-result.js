@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { fixed, integer, percent } from "../../shared/facts/format.js";
+import { fixed, integer, listed, percent } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
-import { costOf, isOwn } from "../conversation.js";
+import { costOf, isOwn, totalOf } from "../conversation.js";
 
 const FIRST_PRICE = { plain: "3", cached: "0.3" };
 const PRICES = [
@@ -25,7 +25,7 @@ export function ConversationResult({ result: { rounds, conclusion }, log }) {
     ...rounds.flatMap(({ name }) => [
       { head: msg`computed, ${name}` },
       { head: msg`in the cache` },
-      { head: msg`cost of 1,000`, title: msg`prompts of 1,000 such conversations, each from an empty cache` },
+      { head: msg`cost of 1,000` },
     ]),
   ];
   const cellsOf = (habit) => [
@@ -38,6 +38,10 @@ export function ConversationResult({ result: { rounds, conclusion }, log }) {
     head: habit.agent.name,
     cells: [integer(habit.sent), ...rounds.flatMap(({ details }) => cellsOf(details[at]))],
   }));
+  if (own) {
+    const totals = rounds.map(({ details }) => totalOf(details));
+    rows.push({ key: "all", head: msg`all`, cells: [integer(totals[0].sent), ...totals.flatMap(cellsOf)] });
+  }
   return html`<section class="stack tight" aria-label=${msg`Result of the agents`}>
     <h2>${own ? msg`What the cache holds of your prompts` : msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
     ${conclusion && html`<p>${conclusion}</p>`}
@@ -46,9 +50,16 @@ export function ConversationResult({ result: { rounds, conclusion }, log }) {
         <input class="field number" type="number" min="0" step="0.05" value=${price[id]} onInput=${(event) => setPrice({ ...price, [id]: event.currentTarget.value })} /></label>`,
     )}</div>
     <${Table} name=${msg`Agents`} columns=${columns} rows=${rows} />
-    <h3>${own ? msg`Where each prompt parts from the one before` : msg`Where a prompt of each first parts from the one before`}</h3>
-    <ul class="partings stack tight">${first.details.map(({ agent, requests }) => html`<${Parts} key=${agent.id} name=${agent.name} round=${first.name} request=${firstParting(requests)} />`)}</ul>
+    <p class="muted">${noteText(own, log.open.block_size)}</p>
+    <h3>${own ? msg`Where each prompt first parts from the one before` : msg`Where a prompt of each first parts from the one before`}</h3>
+    <ul class="partings stack tight">${first.details.map(({ agent }, at) => html`<${Parts} key=${agent.id} at=${at} rounds=${rounds} />`)}</ul>
   </section>`;
+}
+
+function noteText(own, blockSize) {
+  const cost = msg`Cost: of the prompts of 1,000 such conversations, each from an empty cache, in the currency of the prices; answers are not counted. Full blocks: only whole blocks of ${blockSize} tokens are in the cache.`;
+  const template = msg`The first request of each agent counts as computed whole, although the start of the chat template, which all agents have in common, is in the cache.`;
+  return own ? cost : `${cost} ${template}`;
 }
 
 /** @returns {number} a price as it was typed; 0 for none and for less than nothing */
@@ -56,17 +67,23 @@ function numberOf(text) {
   return Math.max(0, Number(text) || 0);
 }
 
-/** The first request that changes what came before, or else the last one. */
+/** @returns {number} the place of the first request that changes what came before, or else of the last one */
 function firstParting(requests) {
-  return requests.find(({ parts }) => parts) ?? requests.at(-1);
+  const at = requests.findIndex(({ parts }) => parts);
+  return at < 0 ? requests.length - 1 : at;
 }
 
-function Parts({ name, round, request: { cached, tokens, parts, isFirst } }) {
+/** `at`: the place of the agent in the details of each round. */
+function Parts({ at, rounds }) {
+  const habits = rounds.map(({ details }) => details[at]);
+  const [{ agent, requests }] = habits;
+  const place = firstParting(requests);
+  const { parts, tokens, isFirst } = requests[place];
   if (isFirst) return null;
-  const [held, all] = [cached, tokens].map(integer);
-  return html`<li><b>${name}</b>: ${
+  const held = rounds.map(({ name }, round) => msg`${integer(habits[round].requests[place].cached)} (${name})`);
+  return html`<li><b>${agent.name}</b>: ${
     parts
       ? html`<code>…${parts.same}</code><code class="is-before">${parts.before}…</code> → <code class="is-after">${parts.after}…</code>`
       : msg`the whole prompt before is repeated.`
-  } <span class="muted">${msg`${held} of ${all} tokens were in the cache, ${round}.`}</span></li>`;
+  } <span class="muted">${msg`In the cache, of ${integer(tokens)} tokens: ${listed(held)}.`}</span></li>`;
 }

@@ -6,7 +6,8 @@ import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Chart } from "../../shared/ui/chart.js";
 import { passCount } from "../../shared/words/counts.js";
-import { msg } from "../../shared/words/msg.js";
+import { msg, nodes } from "../../shared/words/msg.js";
+import { Term } from "../../shared/words/term.js";
 import { searchOf } from "../address.js";
 import { EXPERIMENTS, firstChoices, valuesOf } from "../experiments.js";
 import { letterOf } from "../owners.js";
@@ -36,6 +37,13 @@ function ExperimentCard({ experiment, client, limits, state, seen, live, framed,
   const going = inSight && live;
   const opened = state.experiment === experiment.id;
   const [chosen, setChosen] = useState(() => firstChoices(experiment));
+  const [sent, setSent] = useState(null);
+  const file = chosen.file ?? null;
+  const isNew = file !== sent;
+  const tryOut = () => {
+    setSent(file);
+    actions.tryOut(experiment, chosen);
+  };
   return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} data-names=${`experiment-${experiment.id}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
     <div class="line between">
       <h3>${framed ? name : html`<${Opener} experiment=${experiment} opened=${opened} search=${searchOf({ run, experiment: experiment.id }, "")} dispatch=${dispatch} />`}</h3>
@@ -43,14 +51,14 @@ function ExperimentCard({ experiment, client, limits, state, seen, live, framed,
         !framed &&
         html`<span class="experiment-do line still">
           ${result && !inSight && html`<button type="button" class="link-button" onClick=${() => actions.show(result.run)}>${msg`Watch`}</button>`}
-          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${() => actions.tryOut(experiment, chosen)}>${result ? msg`Again` : tryText(experiment, state.layers)}</button>
+          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${tryOut}>${isNew ? msg`Send them` : result ? msg`Again` : tryText(experiment, state.layers)}</button>
         </span>`
       }
     </div>
     <p class="muted">${about}</p>
     ${!framed && experiment.choices?.map((choice) => html`<${Choice} key=${choice.id} choice=${choice} value=${chosen[choice.id]} put=${(value) => setChosen({ ...chosen, [choice.id]: value })} />`)}
-    ${!framed && experiment.file && html`<${RequestFile} kind=${experiment.file} limits=${limits} chosen=${chosen.file ?? null} put=${(file) => setChosen({ ...chosen, file })} />`}
-    ${result && html`<${Outcome} result=${result} going=${going} inSight=${inSight} />`}
+    ${!framed && experiment.file && html`<${RequestFile} kind=${experiment.file} limits=${limits} chosen=${file} put=${(file) => setChosen({ ...chosen, file })} />`}
+    ${result && !isNew && html`<${Outcome} result=${result} going=${going} inSight=${inSight} />`}
   </section>`;
 }
 
@@ -152,8 +160,9 @@ function Curve({ result: { experiment, rounds, figures } }) {
 }
 
 function SameText({ text: { same, of, first } }) {
-  if (same === of) return html`<p class="same-text is-same"><b>${msg`Same text: yes, ${same} of ${of}.`}</b></p>`;
+  const term = html`<${Term} id="batch-invariance">${msg`Same text`}<//>`;
+  if (same === of) return html`<p class="same-text is-same"><b>${nodes`${term}: yes, ${same} of ${of}.`}</b></p>`;
   const letter = letterOf(first.request);
   const token = integer(first.token + 1);
-  return html`<p class="same-text is-other"><b>${msg`Same text: no, ${same} of ${of}.`}</b> ${msg`${letter} is the first that differs, from its token ${token} on.`}</p>`;
+  return html`<p class="same-text is-other"><b>${nodes`${term}: no, ${same} of ${of}.`}</b> ${msg`${letter} is the first that differs, from its token ${token} on.`}</p>`;
 }

@@ -20,8 +20,9 @@ export function disturbance({ conditions, batch = 1 }) {
   if (!conditions?.disturbed) return null;
   const { waiting } = conditions;
   if (waiting === null) return msg`the machine was busy with other work`;
-  const share = percent(waiting, 0);
-  return msg`the machine was busy with other work: the engine waited ${share} of the time for a processor`;
+  // The waits of several threads overlap, and their sum is recorded up to the whole time.
+  const share = waiting < 1 ? percent(waiting, 0) : msg`at least ${percent(waiting, 0)}`;
+  return msg`the machine was busy with other work: threads of the engine waited for a processor, in sum ${share} of the time`;
 }
 
 /** @returns {Object[]} the steps without a known disturbance */
