@@ -11,7 +11,7 @@ import { fixed, integer, percent } from "../shared/facts/format.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { arrivalsOf, randoms } from "./arrivals.js";
 import { ON_BLOCKS } from "./engines.js";
-import { doneMs, firstTokenMs, foundShare, preemptionsIn, sumOf, tokensOut } from "./measures.js";
+import { busyShare, doneMs, firstTokenMs, foundShare, preemptionsIn, sumOf, tokensOut } from "./measures.js";
 import { NEVER_CANCELLED } from "./prompts.js";
 import { REPLAY_FILE } from "./replay.js";
 import { wholeMs } from "./whole-ms.js";
@@ -75,6 +75,8 @@ export const LOAD = {
  * @property {number} seconds until the last one was answered
  * @property {number} tokens of all answers
  * @property {number} queue most requests that waited at the same time
+ * @property {number|null} busy share of the time in which a pass ran, of several engines on average
+ * @property {number} disturbed share of the passes that other work or other runs disturbed
  * @property {number} full share of the passes in which as many requests were served as may be
  * @property {{blocks: number, budget: number}} waits requests that waited for blocks, and for the budget of a pass
  * @property {number} refused requests that need more blocks than there are
@@ -120,19 +122,30 @@ function loadOf({ round, answers, requests }) {
   const arrivals = answers.map(({ arrived }) => arrived);
   const over = (Math.max(...arrivals) - Math.min(...arrivals)) / 1000;
   const passes = round.passes.filter(({ members }) => members.length);
-  const full = passes.filter(({ members }) => members.length >= round.settings.at_once);
   return {
     rate: over ? (requests.length - 1) / over : Number.POSITIVE_INFINITY,
     served: answers.filter(({ end }) => end?.what === "done").map(timesOf),
     seconds: (doneMs(round) ?? 0) / 1000,
     tokens: sumOf(passes, tokensOut),
     queue: longestQueue(answers),
-    full: passes.length ? full.length / passes.length : 0,
+    busy: busyOf(round),
+    disturbed: shareOf(passes, (pass) => disturbance(pass) !== null),
+    full: shareOf(passes, ({ members }) => members.length >= round.settings.at_once),
     waits: { blocks: waitsFor(round, ["blocks", "stretch"]), budget: waitsFor(round, ["budget"]) },
     refused: answers.filter(({ end }) => end?.what === "refused").length,
     found: foundShare({ answers, requests }),
     preempted: preemptionsIn({ answers }),
   };
+}
+
+/** @returns {number} 0 without passes */
+function shareOf(passes, wanted) {
+  return passes.length ? passes.filter(wanted).length / passes.length : 0;
+}
+
+function busyOf(round) {
+  const share = busyShare(round);
+  return share && share / (round.settings.engines?.count ?? 1);
 }
 
 function timesOf(answer) {
@@ -233,10 +246,10 @@ function isLimited({ full, waits }) {
 }
 
 /** @param {Load} load */
-function countedText({ full, queue, waits, preempted }) {
-  const share = percent(full, 0);
+function countedText({ busy, full, queue, waits, preempted }) {
+  const [time, share] = [busy ?? 0, full].map((part) => percent(part, 0));
   return [
-    msg`In that round the batch was full in ${share} of the passes.`,
+    msg`At the higher of these rates a pass ran for ${time} of the time, and the batch was full in ${share} of the passes.`,
     plural(
       queue,
       form`At most ${queue} request waited at the same time.`,

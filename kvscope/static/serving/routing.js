@@ -24,7 +24,7 @@ const BEGINNINGS = ["bookshop", "bakery", "museum", "bicycle repair shop", "libr
 const SETTINGS = { at_once: 4, chunk: 128, blocks: 40, ...ON_BLOCKS };
 const TOKENS = 12;
 export const ROUTES = [
-  { route: "turns", name: msg`in turn` },
+  { route: "turns", name: msg`round robin` },
   { route: "least", name: msg`fewest requests` },
   { route: "prefix", name: msg`most of the prompt` },
 ];

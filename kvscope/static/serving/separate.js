@@ -14,7 +14,8 @@ import { wholeMs } from "./whole-ms.js";
 /** Answers that are being written while long prompts come. */
 const SHORT = { count: 4, tokens: 48 };
 const LONGS = { count: 5, tokens: 16, firstMs: 300, everyMs: 500 };
-const SETTINGS = { at_once: 8, blocks: 128, ...ON_BLOCKS };
+/** The token budget alone limits what a pass reads of prompts. */
+const SETTINGS = { at_once: 8, chunk: 512, blocks: 128, ...ON_BLOCKS };
 const BOTH = { count: 2, route: "least", prefill: 0 };
 const APART = { count: 2, route: "least", prefill: 1 };
 
@@ -22,7 +23,7 @@ const APART = { count: 2, route: "least", prefill: 1 };
 export const SEPARATE = {
   id: "separate",
   name: msg`Prefill here, decode there`,
-  about: msg`Two engines. Both do both: each reads prompts in chunks, in the same passes as the next tokens of its answers. Apart: one reads all prompts and gives first tokens, as in DistServe (with NIXL in vLLM, they come after the copy); then the blocks of the prompt are copied to the other, which decodes (disaggregation). Long prompts arrive while answers are written.`,
+  about: msg`Two engines. Both do both: each reads prompts in chunks, in the same passes as the next tokens of its answers, with a token budget. Apart: one reads all prompts and gives first tokens, as in DistServe (with NIXL in vLLM, they come after the copy); then the blocks of the prompt are copied to the other, which decodes (disaggregation). Long prompts arrive while answers are written.`,
   setting: "engines",
   values: [
     { value: BOTH, name: msg`both do both` },
@@ -30,7 +31,7 @@ export const SEPARATE = {
   ],
   isOf: ({ rounds }) => rounds.some(({ engines }) => engines?.prefill > 0),
   nameOf: (value) => (value?.prefill ? msg`apart` : msg`both do both`),
-  choices: [{ id: "chunk", label: msg`Prompt tokens read at a time`, value: 128, least: 16, most: 512, step: 16 }],
+  choices: [{ id: "budget", label: msg`Token budget of a pass`, value: 128, least: 16, most: 512, step: 16 }],
   asInForm: true,
   prepare: withLongPrompts,
   details: () => ({}),
@@ -76,7 +77,7 @@ export const SEPARATE = {
  * @param {{settings: import("./workload-log.js").Settings}} posted
  * @param {Object<string, number>} chosen
  */
-function withLongPrompts({ settings }, { chunk }) {
+function withLongPrompts({ settings }, { budget }) {
   const short = Array.from({ length: SHORT.count }, (_, at) => ({
     ...{ prompt: promptOf("short", at, SHORT.count), max_new_tokens: SHORT.tokens, arrives_ms: 0 },
     ...NEVER_CANCELLED,
@@ -86,7 +87,7 @@ function withLongPrompts({ settings }, { chunk }) {
     ...{ prompt: `${at + 1}. ${LONG}`, max_new_tokens: LONGS.tokens, arrives_ms: LONGS.firstMs + at * LONGS.everyMs },
     ...NEVER_CANCELLED,
   }));
-  return { system: "", requests: [...short, ...long], settings: { ...settings, ...SETTINGS, chunk } };
+  return { system: "", requests: [...short, ...long], settings: { ...settings, ...SETTINGS, budget } };
 }
 
 function gapText(side) {

@@ -47,7 +47,7 @@ export const SETTINGS = [
     inForm: (field) => nodes`${field} tokens of all requests per pass (empty: no limit),`,
     text: (value) => (value ? msg`tokens of all requests per pass: at most ${value}` : msg`no token budget`),
     optional: true,
-    why: msg`Next tokens come first, and parts of prompts fill the rest of the budget: so no pass is longer, however many prompts arrive at the same time.`,
+    why: msg`Next tokens come first, and parts of prompts fill the rest of the budget: so no pass has more rows, however many prompts arrive at the same time.`,
     inVllm: "max_num_batched_tokens",
   },
   {

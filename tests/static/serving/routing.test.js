@@ -29,7 +29,7 @@ test("the result names each route, and counts rows and what the caches had", () 
     ROUTES.map(({ name }) => name),
   );
   assert.deepEqual(result.rounds[0].values, [18, 8 / 15, 26, 40, 50]);
-  assert.match(result.conclusion, /Round “in turn”: 18 rows computed, 53\s?% of the prompt tokens/);
+  assert.match(result.conclusion, /Round “round robin”: 18 rows computed, 53\s?% of the prompt tokens/);
 });
 
 test("of experiments on the same setting, each knows its own logs", () => {

@@ -8,10 +8,10 @@ import { BLOCK_BYTES, framesOn } from "./on-engines.js";
 
 const ROUNDS = [0, 1].map((prefill) => ({ engines: { count: 2, route: "least", prefill } }));
 
-test("long prompts arrive while answers are written, read in chunks of the chosen size", () => {
-  const { requests, rounds } = bodyOf(SEPARATE, { system: "s", requests: [], settings: SETTINGS }, 30, { chunk: 64 });
+test("long prompts arrive while answers are written, read within the chosen token budget", () => {
+  const { requests, rounds } = bodyOf(SEPARATE, { system: "s", requests: [], settings: SETTINGS }, 30, { budget: 64 });
   assert.deepEqual(
-    rounds.map(({ engines, chunk }) => [engines.prefill, chunk]),
+    rounds.map(({ engines, budget }) => [engines.prefill, budget]),
     [
       [0, 64],
       [1, 64],

@@ -33,7 +33,7 @@ export function EngineLanes({ log, round, pass, version, go }) {
   const halves = stages > 1;
   return html`<section class="engine-lanes stack" aria-label=${msg`Engines over time`} data-names="time">
     <h2>${msg`Engines over time: each bar is a pass, as high as its rows`}</h2>
-    <p class="muted">${msg`The passes are really computed, one after the other on this machine. Each engine has its own clock, which only its own passes move: so this is the time of ${integer(lanes.length)} machines like this one, without a network, and without the time between two passes.`}</p>
+    <p class="muted">${msg`The passes are really computed, one after the other on this machine. Each engine has its own clock, which only its own passes move: so the times are those of separate machines like this one, as busy as it was, without a network and without the time between two passes. Their number: ${integer(lanes.length)}.`}</p>
     <div class="lanes anchor" ref=${ref} style=${`height:${height}px`} onClick=${pick}>
       ${
         width > 0 &&

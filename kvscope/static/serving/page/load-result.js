@@ -43,7 +43,7 @@ export function LoadResult({ result: { rounds, experiment, conclusion, of }, log
         // One round is a point, which a line does not show; the table has it.
         loads.length > 1 &&
         html`<${Chart} label=${msg`Time to first token of 50, 95 and 99 % of the requests, by requests per second`} height=${210} series=${series}
-        x=${{ name: msg`requests per second`, format: (round) => rateText(loads[round].rate) }} y=${{ name: msg`within`, format: wholeMs, exact: format }} />`
+        x=${{ name: msg`requests per second, each rate twice the one before`, format: (round) => rateText(loads[round].rate) }} y=${{ name: msg`within`, format: wholeMs, exact: format }} />`
       }
     </div>
     <div class="stack tight">
@@ -72,11 +72,13 @@ function rowsOf(loads, objective, sent) {
     ...times("TTFT", ({ ttft }) => ttft),
     ...times("TPOT", ({ tpot }) => tpot),
     row(msg`waiting at the same time, at most`, ({ queue }) => integer(queue)),
+    row(msg`busy: share of the time in which a pass ran`, ({ busy }) => (busy === null ? "–" : percent(busy, 0))),
     row(msg`passes with a full batch`, ({ full }) => percent(full, 0)),
     row(msg`requests that waited for blocks`, ({ waits }) => integer(waits.blocks)),
     row(msg`requests that waited for the token budget`, ({ waits }) => integer(waits.budget)),
     row(msg`prompt tokens in the cache`, ({ found }) => percent(found, 0)),
     row(msg`requests refused`, ({ refused }) => integer(refused)),
     row(msg`preemptions`, ({ preempted }) => integer(preempted.times)),
+    row(msg`passes disturbed by other work`, ({ disturbed }) => percent(disturbed, 0)),
   ];
 }

@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 
-const [WIDTH, HEIGHT] = [180, 52];
-const [LEFT, RIGHT] = [68, 112];
+const [WIDTH, HEIGHT] = [212, 52];
+const [LEFT, RIGHT] = [84, 128];
 const [TOP, BOTTOM] = [10, 30];
 /** From a point to its label. */
 const NAME_PX = 19;

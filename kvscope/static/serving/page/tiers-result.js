@@ -44,5 +44,5 @@ function OnGpu({ model, gpus }) {
 function estimateText({ computeUs, copyUs }) {
   const [compute, copy] = [computeUs, copyUs].map((us) => fixed(us, 2));
   const less = copyUs < computeUs ? msg`Copying back is faster.` : msg`Computing again is faster.`;
-  return msg`At these peaks, a token of this model takes ${compute} µs to compute, and its K and V in 16 bits take ${copy} µs to copy. ${less} Both grow with the number of tokens, so the length hardly changes this; a larger model computes more for each byte of K and V.`;
+  return msg`At these peaks, a token of this model takes ${compute} µs to compute, and its K and V in 16 bits take ${copy} µs to copy. ${less} Not counted: attention, which grows faster than the length, reading the weights once per pass, and what a GPU or a link does below its peak. A larger model computes more for each byte of K and V.`;
 }

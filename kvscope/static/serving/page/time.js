@@ -265,7 +265,7 @@ function Legend({ others, names }) {
     <li class="key line muted small is-new-token">${msg`new token`}</li>
     <li class="key line muted small is-done">${msg`done`}</li>
     <li class="key line muted small is-cancelled">${msg`cancelled`}</li>
-    <li class="key line muted small is-preempted">${msg`preempted (paused, its cache removed)`}</li>
+    <li class="key line muted small is-preempted">${msg`preempted (paused, its blocks given back)`}</li>
     ${others.map((round, at) => {
       const name = names[at];
       const time = wholeMs(doneMs(round));
