@@ -59,6 +59,7 @@ SENTENCES = {
     "prefill_of_stages": "{name} does not go with two stages, which have one half of the layers each; leave it out",
     "draft_of_stages": "{name} does not go with two stages: the first layers alone would compute it; leave it out",
     "tier_of_engines": "{name} does not go with engines of the round's own; their clocks count passes; leave it out",
+    "prompt_or_messages": "{name} is missing; a request has a prompt, or messages",
     "prompt_and_messages": "{name} does not go with messages, which are the whole conversation; leave out one of them",
     "not_with_engines": "{name} cannot be cancelled or retried in a round with engines of its own; leave out "
     "cancel_ms, cancel_tokens and retry_of",
@@ -77,6 +78,7 @@ UNBOUNDED = (
         "not_with_blocks",
         "only_with_blocks",
         "not_with_engines",
+        "prompt_or_messages",
         "prompt_and_messages",
         "prefill_of_stages",
         "draft_of_stages",

@@ -24,8 +24,8 @@ MAX_JOIN_PROMPT, MAX_JOIN_TOKENS = 512, 64
 """Most tokens of the prompt and of the answer of a request that joins a running workload."""
 MAX_WORKLOAD_ROWS = 1_500_000
 """Most tokens of the prompts and answers of a workload, over all of its rounds."""
-MAX_MESSAGES = 128
-"""Most messages of a conversation."""
+MAX_MESSAGES, MAX_CONVERSATION = 128, 65_536
+"""Most messages of a conversation, and most characters of all of them."""
 MAX_KEPT = 1024
 MAX_LAYERS = 512
 MAX_RESERVED = 2048
@@ -112,7 +112,7 @@ class Message(Settings):
     """A part of a conversation, as chat templates have it."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    content: Annotated[str, Field(max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
+    content: Annotated[str, Field(max_length=MAX_CONVERSATION), Encodable]
 
 
 class Retriable(Settings):
@@ -156,7 +156,7 @@ class Ask(Retriable):
     @model_validator(mode="after")
     def _fits(self) -> Ask:
         if (self.prompt is None) == (self.messages is None):
-            kind = "missing" if self.prompt is None else "prompt_and_messages"
+            kind = "prompt_or_messages" if self.prompt is None else "prompt_and_messages"
             raise PydanticCustomError(kind, "{member}", {"member": ".prompt"})
         return self
 

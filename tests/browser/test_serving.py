@@ -313,10 +313,11 @@ def test_a_conversation_of_the_reader_is_sent_and_the_change_that_broke_the_cach
     expect(card).to_contain_text("Same text: yes, 3 of 3", timeout=ENDED_MS)
     log = read(server, run_of(page))
     assert [request["messages"] for request in log.requests] == [2, 4, 6]
-    rows = region(page, "Result of the agents").get_by_role("table", name="Agents").get_by_role("row")
+    result = region(page, "Result of the conversation")
+    rows = result.get_by_role("table", name="Requests of the file").get_by_role("row")
     for at, computed in enumerate(log.rows(0)):
         expect(rows.nth(at + 1).get_by_role("cell").nth(1)).to_have_text(f"{computed:,}")
-    parts = region(page, "Result of the agents").get_by_role("listitem")
+    parts = result.get_by_role("listitem")
     expect(parts).to_have_count(2)
     expect(parts.first).to_contain_text("request 2: the whole prompt before is repeated")
     expect(parts.last).to_contain_text("Be You work")
@@ -356,7 +357,7 @@ def test_an_invalid_value_has_an_error_at_its_field_and_stays(serving: NewPage, 
         expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_text("Edit the 9 prompts").click()
     prompt = field(page, "B’s prompt")
-    prompt.fill("one two three " * 200)
+    prompt.fill("1 2 3 " * 1300)
     run.click()
     expect(page.get_by_role("alert")).to_contain_text("tokens; it must have")
     expect(prompt).to_have_attribute("aria-invalid", "true")

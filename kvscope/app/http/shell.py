@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from flask import g, render_template
@@ -51,8 +52,13 @@ def bootstrap_of_runs(**more: Any) -> dict[str, Any]:
 
 def bootstrap_of_workloads(**more: Any) -> dict[str, Any]:
     """Returns what the script of the Serving page starts from, with the peaks of GPUs and with `more`."""
+    return bootstrap_of_runs(gpus=_gpus(), **more)
+
+
+@cache
+def _gpus() -> list[dict[str, Any]]:
     gpus = json.loads(GPUS.read_text("utf-8"))
-    return bootstrap_of_runs(gpus=[{name: gpu[name] for name in ("id", "name", "flops")} for gpu in gpus], **more)
+    return [{name: gpu[name] for name in ("id", "name", "flops")} for gpu in gpus]
 
 
 def renderer(id: str, template: str = SHELL) -> Callable[..., str]:

@@ -143,6 +143,8 @@ class Budget:
 
     def _make_room(self, size: int) -> None:
         """Makes room for `size` bytes more than reserved. Raises Full, StoreError. The caller has locked `_lock`."""
+        if self.most and size > self.most:
+            raise self._full(size)  # no deletion would help
         reserved, free = self._reserved_bytes(), self._footprint.free()
         if free is not None and reserved + size > free:
             raise Full(f"There is no room on the disk for {size:,} more bytes.", free, passes=reserved > 0)

@@ -27,6 +27,8 @@ _LARGEST = 10_000_000
 """Limit of the characters or items in the result of one operation, and of the base of a power."""
 _LARGEST_BITS = 4096
 """Limit of the bits of a product of integers."""
+PLAIN_WORKS = " Without chat, a plain prompt works."
+"""The end of each refusal."""
 _WIDE = re.compile(r"\d{5}|\*")
 """A width in a format text that may be too large."""
 _WIDENING = ("center", "indent", "batch", "slice", "round", "wordwrap", "tojson", "truncate")
@@ -94,7 +96,7 @@ def _without_tools(source: object) -> str:
 
 
 def _unavailable(why: str) -> Refused:
-    return Refused("chat", f"{why[:_LONGEST_REASON].rstrip('. ')}. Without chat, a plain prompt works.")
+    return Refused("chat", f"{why[:_LONGEST_REASON].rstrip('. ')}.{PLAIN_WORKS}")
 
 
 class _Generation(Extension):

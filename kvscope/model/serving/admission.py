@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint import Tokenizer
+from kvscope.model.checkpoint.chat import PLAIN_WORKS
 from kvscope.model.config import ModelConfig
 from kvscope.model.log import schema
 from kvscope.model.serving.request import Tokenized
-from kvscope.model.settings import MAX_JOIN_PROMPT, MAX_WORKLOAD_ROWS, Ask, Join, Message, Workload
-
-MOST_CHARACTERS = 65_536
-"""Most characters of a conversation."""
+from kvscope.model.settings import MAX_CONVERSATION, MAX_JOIN_PROMPT, MAX_WORKLOAD_ROWS, Ask, Join, Message, Workload
 
 
 def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, config: ModelConfig) -> list[Tokenized]:
@@ -80,17 +78,21 @@ def _tokenized(ask: Ask, request: str, system: str, tokenizer: Tokenizer, most: 
 
 
 def _conversation(messages: list[Message], field: str, tokenizer: Tokenizer) -> str:
-    """Returns the conversation in the model's chat template. Raises Refused."""
-    if not tokenizer.has_chat:
-        raise Refused(field, f"{field} is a conversation; this model has no chat template. Send a prompt.")
+    """Returns the conversation in the model's chat template; without one, a single question as it stands. Raises
+    Refused.
+    """
     characters = sum(len(each.content) for each in messages)
-    if characters > MOST_CHARACTERS:
-        message = f"{field} has {characters:,} characters; the limit is {MOST_CHARACTERS:,}."
-        raise Refused(field, message, limit=MOST_CHARACTERS)
+    if characters > MAX_CONVERSATION:
+        message = f"{field} has {characters:,} characters; the limit is {MAX_CONVERSATION:,}."
+        raise Refused(field, message, limit=MAX_CONVERSATION)
+    if not tokenizer.has_chat:
+        if [each.role for each in messages] == ["user"]:
+            return messages[0].content
+        raise Refused(field, f"{field} is a conversation, and this model has no chat template. Send a prompt.")
     try:
         return tokenizer.chat([each.model_dump() for each in messages])
     except Refused as why:
-        raise Refused(field, f"{field}: {why.message}") from None
+        raise Refused(field, f"{field}: {why.message.removesuffix(PLAIN_WORKS)}") from None
 
 
 def _laid_out(prompt: str, system: str, tokenizer: Tokenizer) -> str:

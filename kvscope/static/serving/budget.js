@@ -11,7 +11,7 @@ import { LONG, NEVER_CANCELLED } from "./prompts.js";
 import { wholeMs } from "./whole-ms.js";
 
 const BUDGET = 64;
-/** Every prompt may be read in one pass. */
+/** Each of its prompts may be read in one pass. */
 const WHOLE = 512;
 /** The first requests have short prompts, and still get tokens when the others arrive. */
 const SHORT = 2;

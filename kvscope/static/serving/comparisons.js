@@ -82,7 +82,7 @@ export function chunkResult(before, after) {
   if (!whole || !parts) return null;
   const letter = letterOf(reader);
   return sentences(
-    msg`Reading ${letter}’s prompt took ${passCount(whole)} without chunks and ${passCount(parts)} with them.`,
+    msg`Reading ${letter}’s prompt took ${passCount(whole)} in the largest parts and ${passCount(parts)} in chunks.`,
     msg`Other requests get a token in each of these passes, and ${letter} gets its first token only in the last.`,
   );
 }

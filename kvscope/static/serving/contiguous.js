@@ -21,7 +21,7 @@ const CHOICES = [
 const OTHERS_ARRIVE_MS = 100;
 /** Blocks of the whole workload: so few that requests wait for a free stretch. */
 const BLOCKS = 72;
-/** Every prompt is read in one pass. */
+/** A pass reads the whole prompt, or so many tokens of a longer one. */
 const WHOLE = 512;
 const MOST_AT_ONCE = 16;
 

@@ -98,6 +98,7 @@ export const CONVERSATION = {
     { value: "blocks", name: msg`full blocks` },
   ],
   file: CONVERSATION_FILE,
+  ofFile: isOwn,
   isOf: ({ requests }) => isOwn(requests) || (requests.length === PROMPTS.length && requests[0].prompt === PROMPTS[0]),
   prepare: withPrompts,
   details: agentsOf,
@@ -124,7 +125,7 @@ function withPrompts({ settings }, { file }) {
 
 /**
  * @typedef {Object} Habit what the requests of one agent cost in a round
- * @property {Agent} agent
+ * @property {{id: string, name: string}} agent or a request of a file
  * @property {number} sent tokens of its prompts
  * @property {number} computed rows of them that were computed
  * @property {number} cached rows of them that were in the cache
@@ -134,12 +135,12 @@ function withPrompts({ settings }, { file }) {
  *   before, and how both go on there; null if the prompt only continues it, and of the first
  */
 
-/** @returns {boolean} whether the requests are a conversation of the reader’s */
+/** @returns {boolean} whether the requests are a conversation of a file */
 export function isOwn(requests) {
-  return Boolean(requests[0].messages);
+  return requests.every((each) => each.messages && each.max_new_tokens === TOKENS);
 }
 
-/** @returns {Habit[]} one for each agent, or for each request of the reader’s conversation */
+/** @returns {Habit[]} one for each agent, or for each request of a file */
 function agentsOf(facts) {
   if (!isOwn(facts.requests))
     return AGENTS.map((agent, at) => {
@@ -151,15 +152,13 @@ function agentsOf(facts) {
     });
   return facts.requests.map((_, at) => {
     const name = msg`request ${integer(at + 1)}`;
-    return habitOf({ id: String(at), name, sends: "" }, [requestAt(at, at === 0, facts)]);
+    return habitOf({ id: String(at), name }, [requestAt(at, at === 0, facts)]);
   });
 }
 
 function habitOf(agent, requests) {
-  const [sent, cached, computed] = ["tokens", "cached", "computed"].map((what) =>
-    sumOf(requests.map((one) => one[what])),
-  );
-  return { agent, sent, cached, computed, requests };
+  const counted = requests.map(({ tokens, cached, computed }) => ({ sent: tokens, cached, computed }));
+  return { agent, ...totalOf(counted), requests };
 }
 
 /** The template before all prompts is in the cache already when the second agent begins: each begins as with an empty cache. */
@@ -175,6 +174,7 @@ export function partingOf(before, after) {
   if (after.startsWith(before)) return null;
   let at = 0;
   while (before[at] === after[at]) at += 1;
+  if (/[\uDC00-\uDFFF]/.test(before[at] ?? "") && at > 0) at -= 1; // the second half of a character
   const shown = (text, from, to) => text.slice(Math.max(0, from), to).replaceAll("\n", "⏎");
   const [was, is] = [before, after].map((text) => shown(text, at, at + SHOWN_CHARACTERS));
   return { same: shown(after, at - SHOWN_CHARACTERS, at), before: was, after: is };
@@ -189,18 +189,19 @@ export function totalOf(habits) {
 function conversationText(...sides) {
   const [{ requests, details }] = sides;
   if (!isOwn(requests)) return sides.map((side) => habitsText(side.name, side.details)).join(" ");
-  return [...sides.map((side) => ownText(side.name, side.details)), changesText(details)].join(" ");
+  return [...sides.map((side) => ownText(side.name, side.details)), changesText(details)].filter(Boolean).join(" ");
 }
 
 /** @param {string} round @param {Habit[]} habits one for each request */
 function ownText(round, habits) {
   const { sent, cached, computed } = totalOf(habits);
   const [rows, share] = [integer(computed), percent(cached / sent, 0)];
-  return msg`Round “${round}”: your requests need ${rows} rows, and ${share} of their tokens are in the cache.`;
+  return msg`Round “${round}”: the requests need ${rows} rows, and ${share} of their tokens are in the cache.`;
 }
 
-/** @param {Habit[]} habits one for each request */
+/** @param {Habit[]} habits one for each request  @returns {string} "" of a single request */
 function changesText(habits) {
+  if (habits.length === 1) return "";
   const changed = habits.filter(({ requests: [{ parts }] }) => parts).map(({ agent }) => agent.name);
   return changed.length
     ? msg`These change something that the one before had: ${listed(changed)}.`

@@ -59,6 +59,8 @@ const PLAIN = {
 const CHARACTERS_PER_TOKEN = 4.2;
 const TEMPLATE_TOKENS = 14;
 const BLOCK = 16;
+/** The most that a round can have. */
+const MOST_BLOCKS = 256;
 /** Most answers end long before this limit. */
 const OPEN_TOKENS = 64;
 
@@ -95,6 +97,7 @@ const inPercent = (value) => percent(value, 0);
  * @property {(value: *) => string} [shortOf] a shorter name, for the header of a narrow column
  * @property {Choice[]} [choices] numbers that the reader chooses, the same in all rounds
  * @property {import("./request-file.js").FileKind} [file] the reader can choose a file of requests; what was read is `file` of what is chosen
+ * @property {(requests: Object[]) => boolean} [ofFile] whether the requests of a log are those of such a file
  * @property {(value: *, chosen: Object<string, any>) => *} [chosen] a value of the setting with these numbers
  * @property {(posted: Posted, chosen: Object<string, any>) => Posted} prepare the workload of all rounds
  * @property {Figure[]} figures the first is drawn
@@ -330,7 +333,10 @@ function withLittleMemory({ system, requests, settings }) {
       return Math.ceil((tokens + max_new_tokens) / BLOCK);
     })
     .sort((a, b) => b - a);
-  const blocks = needs.slice(0, 3).reduce((sum, need) => sum + need, 0);
+  const blocks = Math.min(
+    MOST_BLOCKS,
+    needs.slice(0, 3).reduce((sum, need) => sum + need, 0),
+  );
   return { system, requests: open, settings: { ...settings, blocks } };
 }
 

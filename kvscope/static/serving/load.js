@@ -22,8 +22,10 @@ export const PERCENTS = [50, 95, 99];
 const LONGER = 2;
 /** More answers per second are so many times as many; at higher rates, an engine that is full already does not reach this. */
 const MORE = 1.1;
-/** An engine that keeps up answers at least this share of the rate; the last answer ends after the last arrival. */
+/** Answers are counted until the last one ends, after the last arrival: an engine that keeps up answers a little less than the rate. */
 const KEEPS_UP = 0.8;
+/** The share of the time from which an engine counts as busy all the time. */
+const ALWAYS = 0.9;
 const CHOICES = [
   {
     ...{ id: "requests", label: msg`Requests`, value: 24, least: 8, most: 500, step: 4 },
@@ -129,7 +131,7 @@ function loadOf({ round, answers, requests }) {
     tokens: sumOf(passes, tokensOut),
     queue: longestQueue(answers),
     busy: busyOf(round),
-    disturbed: shareOf(passes, (pass) => disturbance(pass) !== null),
+    disturbed: shareOf(round.passes, isDisturbed),
     full: shareOf(passes, ({ members }) => members.length >= round.settings.at_once),
     waits: { blocks: waitsFor(round, ["blocks", "stretch"]), budget: waitsFor(round, ["budget"]) },
     refused: answers.filter(({ end }) => end?.what === "refused").length,
@@ -142,6 +144,8 @@ function loadOf({ round, answers, requests }) {
 function shareOf(passes, wanted) {
   return passes.length ? passes.filter(wanted).length / passes.length : 0;
 }
+
+const isDisturbed = (pass) => disturbance(pass) !== null;
 
 function busyOf(round) {
   const share = busyShare(round);
@@ -228,16 +232,16 @@ function kneeText(...sides) {
 /** @returns {string} "" if nothing disturbed a pass */
 function disturbedPasses(sides) {
   const passes = sides.flatMap(({ round }) => round.passes);
-  const disturbed = passes.filter((pass) => disturbance(pass) !== null);
+  const disturbed = passes.filter(isDisturbed);
   const [count, of] = [disturbed, passes].map(({ length }) => integer(length));
   return disturbed.length
     ? msg`Other work or other runs disturbed ${count} of all ${of} passes, so that a second sweep may find other times.`
     : "";
 }
 
-/** @returns {boolean} whether it answered clearly fewer requests per second than arrived */
+/** @returns {boolean} whether it was hardly ever idle and answered clearly fewer requests per second than arrived */
 function isBehind(load) {
-  return answered(load) < KEEPS_UP * load.rate;
+  return load.busy >= ALWAYS && answered(load) < KEEPS_UP * load.rate;
 }
 
 /** @returns {boolean} whether a limit kept a request from a pass: places in the batch, blocks, or rows of a pass */
@@ -249,7 +253,7 @@ function isLimited({ full, waits }) {
 function countedText({ busy, full, queue, waits, preempted }) {
   const [time, share] = [busy ?? 0, full].map((part) => percent(part, 0));
   return [
-    msg`At the higher of these rates a pass ran for ${time} of the time, and the batch was full in ${share} of the passes.`,
+    msg`At the higher of these rates an engine was busy for ${time} of the time, and the batch was full in ${share} of the passes.`,
     plural(
       queue,
       form`At most ${queue} request waited at the same time.`,

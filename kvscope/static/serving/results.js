@@ -49,6 +49,7 @@ function nameOfValue({ values, nameOf }, value) {
  * @typedef {Object} Result
  * @property {import("./experiments.js").Experiment} experiment
  * @property {string} run whose log it is of
+ * @property {boolean} ofFile whether its requests are those of a file, as far as the log shows
  * @property {{name: string, value: *, values: (number|null)[], others: number, details: Object|undefined}[]} rounds those that are
  *   over; `values`: one per figure
  * @property {string[]} figures their names
@@ -82,6 +83,7 @@ export function resultOf(log) {
   }));
   return {
     ...{ experiment, run: log.id, of: planned.length },
+    ofFile: experiment.ofFile?.(requests) ?? false,
     rounds: sides.map(({ name, values, details, round }) => ({
       ...{ name, values, details, value: round.settings[experiment.setting], others: round.end.others },
     })),

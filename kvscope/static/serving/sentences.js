@@ -191,12 +191,13 @@ function joined({ request, count, pass, ms: at }, { round, events, answers, requ
 
 /**
  * @returns {number} rows of a retry’s prompt that were computed before, without its last token, which every request computes; 0 if
- *   only full blocks are shared, which a request may lack for another reason
+ *   none or only full blocks are shared, which a retry may lack for another reason
  */
 function reusable({ settings }, requests, answers, request) {
   const { retry_of, tokens } = requests[request];
   const { shared, rows } = answers[retry_of];
-  return settings.prefix === "blocks" ? 0 : Math.min(shared + rows, tokens - 1);
+  const { sharing, prefix, contiguous } = settings;
+  return sharing && prefix === "tokens" && !contiguous ? Math.min(shared + rows, tokens - 1) : 0;
 }
 
 function waitSentence(request, pass, at, { round, events, answers }) {

@@ -31,7 +31,7 @@ export const SEPARATE = {
   ],
   isOf: ({ rounds }) => rounds.some(({ engines }) => engines?.prefill > 0),
   nameOf: (value) => (value?.prefill ? msg`apart` : msg`both do both`),
-  choices: [{ id: "budget", label: msg`Token budget of a pass`, value: 128, least: 16, most: 512, step: 16 }],
+  choices: [{ id: "budget", label: msg`Token budget`, value: 128, least: 16, most: 512, step: 16 }],
   asInForm: true,
   prepare: withLongPrompts,
   details: () => ({}),

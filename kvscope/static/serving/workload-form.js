@@ -30,7 +30,7 @@ import { DRAFT_NUMBERS, draftFields, draftNumbers, SETTINGS, USUAL } from "./set
  * @property {string} reserved tokens of an answer that are reserved, also while that is not used
  * @property {RequestFields[]} requests
  *
- * @typedef {{field: string, text: string}} Problem
+ * @typedef {{field: string, text: string, experiment?: string}} Problem `experiment`: the one in whose card it is shown
  * @typedef {import("../shared/log/limits.js").Limits} Limits
  */
 

@@ -113,6 +113,9 @@ def test_what_runs_will_store_is_counted_until_they_have_ended(log: RunLog, stor
     assert there(log) == ["b", "c"], "one went for what will come"
     log.append(log_of("open", 3, size=SIZE))
     assert RUN - 1000 < budget.left("open") < RUN + 1000
+    with pytest.raises(Full, match="This may need"):
+        budget.reserve("never", budget.most + 1)
+    assert sorted(there(log)) == ["b", "c", "open"], "nothing goes for what can never have room"
     with pytest.raises(Full, match="None can be deleted") as full:
         budget.reserve("too much", int(3.5 * RUN))
     assert full.value.passes

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
-from kvscope.model.serving.admission import MOST_CHARACTERS, study_of, tokenized
-from kvscope.model.settings import MAX_WORKLOAD_ROWS, Ask, Drafting, Message, ServingSettings
+from kvscope.model.serving.admission import study_of, tokenized
+from kvscope.model.settings import MAX_CONVERSATION, MAX_WORKLOAD_ROWS, Ask, Drafting, Message, ServingSettings
 from tests.support.tiny import tiny_config
 from tests.support.tiny_files import gguf_metadata
 from tests.support.tiny_runs import workload_request
@@ -74,29 +75,41 @@ def test_a_conversation_is_refused_without_a_template_of_other_roles_and_if_it_i
         assert refusal.value.field == "requests[0].messages"
         return refusal.value.message
 
-    assert "no chat template" in refused(None, Message(role="user", content="hello"))
-    assert "no tools" in refused(roles, Message(role="tool", content="2"))
-    assert "64" in refused(roles, Message(role="user", content="hello " * 60))
-    assert f"{MOST_CHARACTERS:,}" in refused(roles, *[Message(role="user", content="a" * 8192)] * 9)
+    assert "no chat template" in refused(None, *[Message(role="user", content="hello")] * 2)
+    assert refused(roles, Message(role="tool", content="2")).endswith("no tools.")
+    assert "1 to 64" in refused(roles, Message(role="user", content="hello " * 60))
+    longest = Message(role="user", content="a" * MAX_CONVERSATION)
+    assert f"{MAX_CONVERSATION:,}" in refused(roles, longest, Message(role="user", content="a"))
 
 
 def test_a_request_is_a_prompt_or_a_conversation() -> None:
     messages = [Message(role="user", content="hello")]
-    for both in ({}, {"prompt": "hello", "messages": messages}):
-        with pytest.raises(ValueError, match="prompt"):
-            Ask.model_validate(both)
+    wrong = {"prompt_or_messages": {}, "prompt_and_messages": {"prompt": "hello", "messages": messages}}
+    for kind, asked in wrong.items():
+        with pytest.raises(ValidationError) as refusal:
+            Ask.model_validate(asked)
+        assert [error["type"] for error in refusal.value.errors()] == [kind]
+
+
+def test_a_single_question_is_a_prompt_for_a_model_without_a_template() -> None:
+    tokenizer = tokenizer_from_gguf(gguf_metadata() | {"tokenizer.chat_template": None}, "a.gguf")
+    asked = Ask(messages=[Message(role="user", content="hello")])
+    request = workload_request("w", "be brief", (asked,), (ServingSettings(blocks=8),))
+    (made,) = tokenized(request.workload, tokenizer, most_positions=64, config=tiny_config())
+    assert tokenizer.decode(made.ids) == "hello"
 
 
 def test_the_rows_of_all_rounds_together_have_a_limit() -> None:
     tokenizer = tokenizer_from_gguf(gguf_metadata(), "a.gguf")
-    asks = (Ask(prompt="hello", max_new_tokens=4000),) * 100
+    round_ = ServingSettings(blocks=8)
 
-    def rows(rounds: int) -> int:
-        request = workload_request("w", "", asks, (ServingSettings(blocks=8),) * rounds)
+    def rows(count: int, new: int) -> int:
+        request = workload_request("w", "", (Ask(prompt="hello", max_new_tokens=new),) * count, (round_,) * 5)
         made = tokenized(request.workload, tokenizer, most_positions=4096, config=tiny_config())
-        return rounds * sum(each.most_positions for each in made)
+        return 5 * sum(each.most_positions for each in made)
 
-    assert rows(3) <= MAX_WORKLOAD_ROWS
+    prompt = rows(1, 1) // 5
+    assert rows(100, 3000 - prompt + 1) == MAX_WORKLOAD_ROWS
     with pytest.raises(Refused) as refusal:
-        rows(4)
+        rows(100, 3000 - prompt + 2)
     assert (refusal.value.field, refusal.value.limit) == ("requests", MAX_WORKLOAD_ROWS)

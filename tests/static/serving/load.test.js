@@ -42,6 +42,10 @@ test("a round is counted: arrivals per second, times of each answer, the longest
   assert.ok(Math.abs(slow.rate - 2 / 0.015) < 1e-9);
   assert.deepEqual([slow.tokens, slow.seconds, fast.seconds], [5, 0.04, 0.08]);
   assert.deepEqual([slow.queue, slow.full, slow.waits], [1, 2 / 3, { blocks: 0, budget: 0 }]);
+  assert.deepEqual([slow.busy, slow.disturbed], [1, 0]);
+  const frames = framesOf([1, 2].map((speed) => ({ ...SETTINGS, speed })));
+  frames[1].data.conditions = { disturbed: true, others: 1, waiting: 0, switches: 0, stolen: null };
+  assert.equal(resultOf(folded(frames)).rounds[0].details.disturbed, 1 / 3);
   const goodput = (objective) => answered(slow, within(slow, objective));
   assert.equal(goodput({ ttft: 22, tpot: 15 }), 50);
   assert.equal(goodput({ ttft: 21, tpot: 15 }), 25);
@@ -76,5 +80,16 @@ test("without a knee, the page says whether the rates were too low or too high",
   assert.match(
     LOAD.conclusion(side(4, 2000, 5), side(8, 5000, 5)),
     /^At 4.0 requests per second, the lowest rate, .* answered 2.0 per/,
+  );
+  const busy = { busy: 0.95 };
+  assert.match(
+    LOAD.conclusion(side(4, 2000, 5, busy), side(8, 5000, 2, busy)),
+    /^At 4.0 requests per second, the lowest rate, .* answered 2.0 per/,
+    "also if it answered more at the next rate",
+  );
+  assert.match(
+    LOAD.conclusion(side(4, 2000, 5, { busy: 0.5 }), side(8, 5000, 2)),
+    /^The knee/,
+    "it was idle meanwhile",
   );
 });

@@ -20,7 +20,7 @@ export function ConversationResult({ result: { rounds, conclusion }, log }) {
   const [price, setPrice] = useState(FIRST_PRICE);
   const [first] = rounds;
   const columns = [
-    { words: true, head: own ? msg`your conversation` : msg`an agent that` },
+    { words: true, head: own ? msg`a conversation of a file` : msg`an agent that` },
     { head: msg`tokens sent` },
     ...rounds.flatMap(({ name }) => [
       { head: msg`computed, ${name}` },
@@ -42,17 +42,20 @@ export function ConversationResult({ result: { rounds, conclusion }, log }) {
     const totals = rounds.map(({ details }) => totalOf(details));
     rows.push({ key: "all", head: msg`all`, cells: [integer(totals[0].sent), ...totals.flatMap(cellsOf)] });
   }
-  return html`<section class="stack tight" aria-label=${msg`Result of the agents`}>
-    <h2>${own ? msg`What the cache holds of your prompts` : msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
+  return html`<section class="stack tight" aria-label=${own ? msg`Result of the conversation` : msg`Result of the agents`}>
+    <h2>${own ? msg`What the cache holds of these prompts` : msg`What the cache holds of each agent’s prompts`} <${Badge} origin="measured" /></h2>
     ${conclusion && html`<p>${conclusion}</p>`}
     <div class="result-inputs line wide">${PRICES.map(
       ({ id, label }) => html`<label key=${id} class="line"><span class="muted">${label}</span>
         <input class="field number" type="number" min="0" step="0.05" value=${price[id]} onInput=${(event) => setPrice({ ...price, [id]: event.currentTarget.value })} /></label>`,
     )}</div>
-    <${Table} name=${msg`Agents`} columns=${columns} rows=${rows} />
+    <${Table} name=${own ? msg`Requests of the file` : msg`Agents`} columns=${columns} rows=${rows} />
     <p class="muted">${noteText(own, log.open.block_size)}</p>
-    <h3>${own ? msg`Where each prompt first parts from the one before` : msg`Where a prompt of each first parts from the one before`}</h3>
-    <ul class="partings stack tight">${first.details.map(({ agent }, at) => html`<${Parts} key=${agent.id} at=${at} rounds=${rounds} />`)}</ul>
+    ${
+      (!own || first.details.length > 1) &&
+      html`<h3>${own ? msg`Where each prompt first parts from the one before` : msg`Where a prompt of each first parts from the one before`}</h3>
+    <ul class="partings stack tight">${first.details.map(({ agent }, at) => html`<${Parts} key=${agent.id} at=${at} rounds=${rounds} />`)}</ul>`
+    }
   </section>`;
 }
 

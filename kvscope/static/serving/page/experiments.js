@@ -16,6 +16,7 @@ import { RequestFile } from "./request-file.js";
 import { SideBySide } from "./side-by-side.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
+import { RESULT } from "./wide-result.js";
 
 /** @param {{client: Object, limits: Object, state: Object, seen: Object|null, live: boolean, framed: boolean, dispatch: Function}} props `seen`: the result of the log in sight */
 export function Experiments({ client, limits, state, seen, live, framed, dispatch }) {
@@ -31,7 +32,7 @@ export function Experiments({ client, limits, state, seen, live, framed, dispatc
 
 function ExperimentCard({ experiment, client, limits, state, seen, live, framed, dispatch }) {
   const result = useResult(client, state.tries[experiment.id] ?? null, state.log, seen);
-  const { run, starting, actions } = state;
+  const { run, starting, problem, actions } = state;
   const { name, about } = experiment;
   const inSight = result?.run === run;
   const going = inSight && live;
@@ -40,9 +41,9 @@ function ExperimentCard({ experiment, client, limits, state, seen, live, framed,
   const [sent, setSent] = useState(null);
   const file = chosen.file ?? null;
   const isNew = file !== sent;
-  const tryOut = () => {
-    setSent(file);
-    actions.tryOut(experiment, chosen);
+  const isAgain = result && (file || !result.ofFile);
+  const tryOut = async () => {
+    if (await actions.tryOut(experiment, chosen)) setSent(file);
   };
   return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} data-names=${`experiment-${experiment.id}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
     <div class="line between">
@@ -51,13 +52,14 @@ function ExperimentCard({ experiment, client, limits, state, seen, live, framed,
         !framed &&
         html`<span class="experiment-do line still">
           ${result && !inSight && html`<button type="button" class="link-button" onClick=${() => actions.show(result.run)}>${msg`Watch`}</button>`}
-          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${tryOut}>${isNew ? msg`Send them` : result ? msg`Again` : tryText(experiment, state.layers)}</button>
+          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${tryOut}>${isNew ? msg`Send them` : isAgain ? msg`Again` : tryText(experiment, state.layers)}</button>
         </span>`
       }
     </div>
     <p class="muted">${about}</p>
     ${!framed && experiment.choices?.map((choice) => html`<${Choice} key=${choice.id} choice=${choice} value=${chosen[choice.id]} put=${(value) => setChosen({ ...chosen, [choice.id]: value })} />`)}
-    ${!framed && experiment.file && html`<${RequestFile} kind=${experiment.file} limits=${limits} chosen=${file} put=${(file) => setChosen({ ...chosen, file })} />`}
+    ${!framed && experiment.file && html`<${RequestFile} kind=${experiment.file} limits=${limits} chosen=${file} put=${(read) => setChosen({ ...chosen, file: read })} />`}
+    ${problem?.experiment === experiment.id && html`<p class="is-bad breaks" role="alert">${problem.text}</p>`}
     ${result && !isNew && html`<${Outcome} result=${result} going=${going} inSight=${inSight} />`}
   </section>`;
 }
@@ -102,12 +104,17 @@ function Outcome({ result, going, inSight }) {
     rounds.filter((round) => round.others > 0).map((round) => msg`“${round.name}” in ${passCount(round.others)}`),
   );
   return html`<div class="outcome stack tight">
-    ${conclusion && !(wide && inSight) && html`<p class="experiment-text">${conclusion}</p>`}
+    ${wide && inSight ? html`<p><button type="button" class="link-button" onClick=${showResult}>${msg`Show its result`}</button></p>` : conclusion && html`<p class="experiment-text">${conclusion}</p>`}
     ${!wide && html`<${outcomeOf(result)} result=${result} />`}
     ${result.text && html`<${SameText} text=${result.text} />`}
     ${disturbed && !wide && html`<p class="experiment-text"><${Badge} origin="disturbed" /> ${disturbed}</p>`}
     ${others && html`<p class="experiment-text">${msg`Other runs used the engine during these rounds: ${others}.`}</p>`}
   </div>`;
+}
+
+/** The card may be far below it. */
+function showResult() {
+  document.getElementById(RESULT)?.scrollIntoView({ block: "start" });
 }
 
 function outcomeOf({ of, experiment: { figures } }) {

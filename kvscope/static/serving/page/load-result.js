@@ -72,13 +72,13 @@ function rowsOf(loads, objective, sent) {
     ...times("TTFT", ({ ttft }) => ttft),
     ...times("TPOT", ({ tpot }) => tpot),
     row(msg`waiting at the same time, at most`, ({ queue }) => integer(queue)),
-    row(msg`busy: share of the time in which a pass ran`, ({ busy }) => (busy === null ? "–" : percent(busy, 0))),
+    row(msg`busy, of several engines on average`, ({ busy }) => (busy === null ? "–" : percent(busy, 0))),
     row(msg`passes with a full batch`, ({ full }) => percent(full, 0)),
     row(msg`requests that waited for blocks`, ({ waits }) => integer(waits.blocks)),
     row(msg`requests that waited for the token budget`, ({ waits }) => integer(waits.budget)),
     row(msg`prompt tokens in the cache`, ({ found }) => percent(found, 0)),
     row(msg`requests refused`, ({ refused }) => integer(refused)),
     row(msg`preemptions`, ({ preempted }) => integer(preempted.times)),
-    row(msg`passes disturbed by other work`, ({ disturbed }) => percent(disturbed, 0)),
+    row(msg`passes disturbed by other work or other runs`, ({ disturbed }) => percent(disturbed, 0)),
   ];
 }

@@ -6,6 +6,7 @@ import { integer } from "../../shared/facts/format.js";
 import { titleFrom } from "../../shared/share/sharing.js";
 import { SharingForm } from "../../shared/share/sharing-form.js";
 import { CloseButton } from "../../shared/ui/form.js";
+import { requestCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { passNumber, passOfAllLabel } from "../pass-place.js";
 import { FrameText } from "./frame-text.js";
@@ -31,8 +32,9 @@ export function ShareDialog({ log, pass, opened, limits, client }) {
   </dialog>`;
 }
 
-/** @returns {string} the first prompt, and how many more there are */
+/** @returns {string} the first prompt, and how many more there are; a conversation is named by its length */
 function titleOf({ requests }) {
+  if (requests[0].messages) return msg`A conversation of ${requestCount(requests.length)}`;
   const first = titleFrom(requests[0].prompt);
   const more = integer(requests.length - 1);
   return requests.length > 1 ? msg`${first} and ${more} more at once` : first;

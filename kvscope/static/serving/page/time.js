@@ -225,7 +225,7 @@ function Names({ requests, answers, newest, begunWith, pass, frame: { high, narr
 }
 
 function Name({
-  sent: { prompt, tokens, retry_of },
+  sent: { prompt, tokens, retry_of, messages },
   request,
   high,
   picked,
@@ -242,7 +242,7 @@ function Name({
   const retry = msg`Send ${letter} again`;
   const retried = typeof retry_of === "number" ? letterOf(retry_of) : null;
   const cancellable = CANCELLABLE.includes(now);
-  return html`<li class=${cancellable || now === "cancelled" ? "has-act" : ""} style=${`height:${high}px`}>
+  return html`<li class=${cancellable || (now === "cancelled" && !messages) ? "has-act" : ""} style=${`height:${high}px`}>
     <button type="button" class=${`lane-name fill anchor ${ownerClass(request)}`} aria-pressed=${picked} title=${prompt}
       onFocus=${() => hover(request)} onBlur=${() => hover(null)}
       onClick=${(event) => {
@@ -254,7 +254,7 @@ function Name({
       <small>${retried && html`${msg`retry of ${retried}`}, `}${tokenCount(tokens)}${shared > 0 && html`, <b class="is-cached">${msg`${integer(shared)} shared`}</b>`}<span class="visually-hidden">, ${status}</span></small>
     </button>
     ${cancellable && html`<button type="button" class="lane-act muted" aria-label=${cancel} title=${msg`Cancel ${letter} and release its blocks`} onClick=${() => acts.cancel(request)}>×</button>`}
-    ${now === "cancelled" && html`<button type="button" class="lane-act muted" aria-label=${retry} title=${msg`Send the prompt of ${letter} again now`} onClick=${() => acts.retry(request)}>↻</button>`}
+    ${now === "cancelled" && !messages && html`<button type="button" class="lane-act muted" aria-label=${retry} title=${msg`Send the prompt of ${letter} again now`} onClick=${() => acts.retry(request)}>↻</button>`}
   </li>`;
 }
 

@@ -33,6 +33,7 @@ export function useServing({ state, client, limits, show }) {
   const opened = log?.study && run ? log.id : null;
   useEffect(() => {
     if (!opened || started.current.has(opened) || experimentOf(log.study)?.details) return;
+    if (log.study.requests.some(({ messages }) => messages)) return;
     if (log.study.requests.length > mostStates(limits)) return;
     setFields(fieldsOf(log.study, fields));
   }, [opened, log?.study?.requests.length]);
@@ -43,7 +44,8 @@ export function useServing({ state, client, limits, show }) {
     if (experiment) setTries((all) => ({ ...all, [experiment]: log.id }));
   }, [opened, experiment]);
 
-  const post = async (body) => {
+  /** `experiment`: the one whose card shows a refusal, because its requests are not those of the form */
+  const post = async (body, experiment = null) => {
     setProblem(null);
     setStarting(true);
     try {
@@ -53,7 +55,7 @@ export function useServing({ state, client, limits, show }) {
       setStarting(false);
       return id;
     } catch (refusal) {
-      setProblem(problemOf(refusal));
+      setProblem(experiment ? { field: "", text: refusal.detail || refusal.message, experiment } : problemOf(refusal));
     }
     setStarting(false);
     return null;
@@ -65,26 +67,34 @@ export function useServing({ state, client, limits, show }) {
   }, [ready, held]);
 
   /**
-   * @param {{make: (layers: number) => Object, question: Object|null}} wanted `make` builds the request body; `question` is
-   *   the viewer’s own request, which joins once the workload has started
+   * @param {{make: (layers: number) => Object, question: Object|null, experiment: string|null}} wanted `make` builds the request
+   *   body; `question` is the viewer’s own request, which joins once the workload has started
+   * @returns {Promise<boolean>} whether it was accepted
    */
-  const start = async ({ make, question }) => {
-    const id = await post(make(layers));
+  const start = async ({ make, question, experiment: own }) => {
+    const id = await post(make(layers), own);
     if (id && question) await join(id, question);
+    return id !== null;
   };
   /**
    * @param {(posted: import("../experiments.js").Posted, layers: number) => Object} bodyFor builds the request body from the
    *   form, for a model with `layers` layers
-   * @param {Object|null} question the viewer’s own request, which joins
+   * @param {{question?: Object|null, experiment?: string|null}} [more] as of `start`
+   * @returns {Promise<boolean>} whether it was accepted, or waits for the model
    */
-  const submit = async (bodyFor, question = null) => {
+  const submit = async (bodyFor, { question = null, experiment: own = null } = {}) => {
     const read = parsed(fields, limits);
-    if ("problem" in read) return setProblem(read.problem);
-    const wanted = { make: (count) => bodyFor(read, count), question };
-    return ready ? start(wanted) : setHeld(wanted);
+    if ("problem" in read) {
+      setProblem(read.problem);
+      return false;
+    }
+    const wanted = { make: (count) => bodyFor(read, count), question, experiment: own };
+    if (ready) return start(wanted);
+    setHeld(wanted);
+    return true;
   };
   const runFields = (question = null) =>
-    submit(({ system, requests, settings }) => ({ system, requests, rounds: [settings] }), question);
+    submit(({ system, requests, settings }) => ({ system, requests, rounds: [settings] }), { question });
   /** The typed text stays until the request has joined. */
   const join = async (id, question) => {
     try {
@@ -125,7 +135,8 @@ export function useServing({ state, client, limits, show }) {
       client
         .leave(run, number)
         .catch((refusal) => setOwn((before) => ({ ...before, problem: refusal.detail || refusal.message }))),
-    tryOut: (experiment, chosen) => submit((posted, count) => bodyOf(experiment, posted, count, chosen)),
+    tryOut: (tried, chosen) =>
+      submit((posted, count) => bodyOf(tried, posted, count, chosen), { experiment: chosen.file ? tried.id : null }),
     show,
     stop: () => client.control(run, "stop").catch((refusal) => setProblem(problemOf(refusal))),
     letGo: () => setHeld(null),

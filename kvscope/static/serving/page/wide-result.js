@@ -16,8 +16,13 @@ const WIDE = {
   tier: TiersResult,
 };
 
+/** The id of its element. */
+export const RESULT = "result";
+
 /** @param {{log: import("../workload-log.js").Workload, result: import("../results.js").Result|null, gpus: Object[]}} props of the log in sight */
 export function WideResult({ log, result, gpus }) {
   const Wide = result?.rounds.length ? WIDE[result.experiment.id] : null;
-  return Wide ? html`<${Wide} result=${result} log=${log} gpus=${gpus} />` : null;
+  return Wide
+    ? html`<div class="stack tight" id=${RESULT}><${Wide} result=${result} log=${log} gpus=${gpus} /></div>`
+    : null;
 }

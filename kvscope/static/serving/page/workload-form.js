@@ -57,7 +57,7 @@ export function WorkloadForm({ state, limits, live }) {
     </div>`;
   return html`<${Form} class=${narrow ? "workload-form stack tight is-folded" : "workload-form stack tight"} aria-label=${msg`Workload`} onSubmit=${() => actions.run()}>
     ${narrow ? html`<${Folded} count=${fields.requests.length} wrong=${Boolean(problem?.field)}>${inputs}<//>${buttons}` : inputs}
-    ${problem && html`<p class="own-wrong word-bad breaks" id="serving-wrong" role="alert">${problem.text}</p>`}
+    ${problem && !problem.experiment && html`<p class="own-wrong word-bad breaks" id="serving-wrong" role="alert">${problem.text}</p>`}
   <//>`;
 }
 
