@@ -14,8 +14,8 @@ import { Choice } from "./choice.js";
 
 const FIRST_OBJECTIVE = { ttft: 2000, tpot: 200 };
 const OBJECTIVES = [
-  { id: "ttft", label: msg`First token within`, least: 100, most: 60_000, step: 100, text: wholeMs },
-  { id: "tpot", label: msg`then per token, on average,`, least: 10, most: 5000, step: 10, text: wholeMs },
+  { id: "ttft", label: msg`First token within`, least: 100, most: 20_000, step: 100, text: wholeMs },
+  { id: "tpot", label: msg`then per token, on average,`, least: 10, most: 2000, step: 10, text: wholeMs },
 ];
 const TONES = ["output", "computed", "plain"];
 
