@@ -6,8 +6,8 @@ import { chosenOf, runningOf } from "./measures.js";
 const ENDED_STATES = ["done", "cancelled"];
 /** The most blocks that are drawn; further free ones add nothing. */
 const MOST_DRAWN = 144;
-/** The most blocks of a contiguous round. */
-const MOST_REGION = 256;
+/** The most blocks of a round (model/settings.py). */
+export const MOST_BLOCKS = 256;
 
 const NEW_CELL = { evictedAs: null, hit: false, others: false, filled: 0, written: 0 };
 
@@ -77,7 +77,7 @@ function within(at, blockSize, first, end) {
  */
 export function drawnBlocks(round, pass, everTouched) {
   const { region } = pass.pool;
-  if (region) return Array.from({ length: Math.min(region.blocks, MOST_REGION) }, (_, at) => region.first + at);
+  if (region) return Array.from({ length: Math.min(region.blocks, MOST_BLOCKS) }, (_, at) => region.first + at);
   const touched = new Set(everTouched);
   const others = new Set(pass.pool.others);
   const { blocks } = pass.pool;

@@ -5,12 +5,13 @@
 
 import { integer, listed, percent } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
+import { MOST_BLOCKS } from "./blocks.js";
 import { sumOf } from "./measures.js";
 import { CONVERSATION_FILE } from "./own-conversation.js";
 import { NEVER_CANCELLED } from "./prompts.js";
 
 /** One request after the other, with space for all of their prompts. */
-const SETTINGS = { at_once: 1, chunk: 512, blocks: 256, draft: null, sharing: true };
+const SETTINGS = { at_once: 1, chunk: 512, blocks: MOST_BLOCKS, draft: null, sharing: true };
 /** Only prompts matter here. */
 const TOKENS = 1;
 const SHOWN_CHARACTERS = 24;

@@ -5,7 +5,7 @@
 
 import { fixed, integer, percent } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
-import { wasteOver } from "./blocks.js";
+import { MOST_BLOCKS, wasteOver } from "./blocks.js";
 import { BUDGETED } from "./budget.js";
 import {
   batchingResult,
@@ -35,7 +35,7 @@ import {
 } from "./measures.js";
 import { letterOf } from "./owners.js";
 import { PIPELINE } from "./pipeline.js";
-import { LONG, NEVER_CANCELLED } from "./prompts.js";
+import { CHARACTERS_PER_TOKEN, LONG, NEVER_CANCELLED } from "./prompts.js";
 import { CANCEL_AND_RETRY } from "./retry.js";
 import { ROUTING } from "./routing.js";
 import { SEPARATE } from "./separate.js";
@@ -55,12 +55,8 @@ const PLAIN = {
   engines: null,
   tier: /** @type {const} */ ("none"),
 };
-/** Estimated; it only decides how many blocks are little memory. */
-const CHARACTERS_PER_TOKEN = 4.2;
 const TEMPLATE_TOKENS = 14;
 const BLOCK = 16;
-/** The most that a round can have. */
-const MOST_BLOCKS = 256;
 /** Most answers end long before this limit. */
 const OPEN_TOKENS = 64;
 

@@ -3,6 +3,9 @@
 /** Fields of a request that nobody cancels, and that repeats no other one. */
 export const NEVER_CANCELLED = { cancel_ms: null, cancel_tokens: null, retry_of: null };
 
+/** Estimated: how many blocks are little memory, and prompts of which only the length is known, follow from it. */
+export const CHARACTERS_PER_TOKEN = 4.2;
+
 /** Long enough that several whole blocks of it are shared. */
 // Not language: a prompt of the model.
 export const SYSTEM =

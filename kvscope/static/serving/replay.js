@@ -7,11 +7,9 @@ import { integer } from "../shared/facts/format.js";
 import { limitOf } from "../shared/log/limits.js";
 import { requestCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
-import { LONG, NEVER_CANCELLED } from "./prompts.js";
+import { CHARACTERS_PER_TOKEN, LONG, NEVER_CANCELLED } from "./prompts.js";
 import { isProblem, requestsIn } from "./request-file.js";
 
-/** Estimated, for prompts of which only the length is known. */
-export const CHARACTERS_PER_TOKEN = 4.2;
 const NAMES = {
   arrives_ms: ["arrives_ms", "timestamp"],
   max_new_tokens: ["max_new_tokens", "output_length"],

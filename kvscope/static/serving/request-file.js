@@ -32,7 +32,7 @@ export function requestsIn(text, most, requestOf) {
   const requests = [];
   for (const { line, number } of filled) {
     const data = objectOf(line);
-    const request = "problem" in data ? data : requestOf(data.object);
+    const request = isProblem(data) ? data : requestOf(data.object);
     if (isProblem(request)) return { problem: msg`Line ${integer(number)}: ${request.problem}` };
     requests.push(request);
   }

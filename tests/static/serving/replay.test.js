@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bodyOf, firstChoices } from "../../../kvscope/static/serving/experiments.js";
 import { LOAD } from "../../../kvscope/static/serving/load.js";
-import { CHARACTERS_PER_TOKEN, replayOf } from "../../../kvscope/static/serving/replay.js";
+import { CHARACTERS_PER_TOKEN } from "../../../kvscope/static/serving/prompts.js";
+import { replayOf } from "../../../kvscope/static/serving/replay.js";
 import { SETTINGS } from "./made.js";
 
 const LIMITS = { requests: [1, 3], max_new_tokens: [1, 64], arrives_ms: [0, 10_000], prompt_tokens: [1, 1000] };

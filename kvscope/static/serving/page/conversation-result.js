@@ -6,7 +6,7 @@ import { fixed, integer, listed, percent } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
-import { costOf, isOwn, totalOf } from "../conversation.js";
+import { costOf, totalOf } from "../conversation.js";
 
 const FIRST_PRICE = { plain: "3", cached: "0.3" };
 const PRICES = [
@@ -15,12 +15,11 @@ const PRICES = [
 ];
 
 /** @param {{result: import("../results.js").Result, log: import("../workload-log.js").Workload}} props */
-export function ConversationResult({ result: { rounds, conclusion }, log }) {
-  const own = isOwn(log.study.requests);
+export function ConversationResult({ result: { rounds, conclusion, ofFile: own }, log }) {
   const [price, setPrice] = useState(FIRST_PRICE);
   const [first] = rounds;
   const columns = [
-    { words: true, head: own ? msg`a conversation of a file` : msg`an agent that` },
+    { words: true, head: own ? msg`a request of the file` : msg`an agent that` },
     { head: msg`tokens sent` },
     ...rounds.flatMap(({ name }) => [
       { head: msg`computed, ${name}` },

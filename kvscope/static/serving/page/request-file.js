@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { msg } from "../../shared/words/msg.js";
+import { isProblem } from "../request-file.js";
 
 /**
  * @param {{kind: import("../request-file.js").FileKind, limits: import("../../shared/log/limits.js").Limits, chosen: Object|null, put: (chosen:
@@ -16,8 +17,8 @@ export function RequestFile({ kind, limits, chosen, put }) {
     currentTarget.value = "";
     if (!file) return;
     const read = kind.read(await file.text(), limits);
-    setProblem("problem" in read ? `${file.name}: ${read.problem}` : "");
-    if (!("problem" in read)) put({ name: file.name, ...read });
+    setProblem(isProblem(read) ? `${file.name}: ${read.problem}` : "");
+    if (!isProblem(read)) put({ name: file.name, ...read });
   };
   return html`<div class="stack tight">
     <p class="line on-line">
